@@ -1,0 +1,44 @@
+"""Which call does a fragment belong to (stub: the rules follow)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.canonical.events import ToolKind
+from dragoman.canonical.opaque import Opaque
+
+
+class CallFragment(msgspec.Struct, frozen=True, kw_only=True):
+    """What one piece of an upstream's stream says of a client tool call; ``None``: it does not say.
+
+    ``index`` and ``id`` are keys as the upstream uses them. ``arguments`` is argument text to
+    append, or in ``end_call`` a snapshot of all of it.
+    """
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    kind: ToolKind = "function"
+    signature: Opaque | None = None
+    namespace: str | None = None
+
+
+def read_fragment(
+    *,
+    index: Any = None,
+    id: Any = None,
+    name: Any = None,
+    arguments: Any = None,
+    kind: ToolKind = "function",
+    signature: Opaque | None = None,
+    namespace: str | None = None,
+) -> CallFragment:
+    """A fragment from raw wire values, whatever their types (design/streams.md, 2).
+
+    ``null``, ``""`` and absent are the same; a numeric id becomes text; an integral float or a
+    decimal string becomes an index, any other index is none; an object as arguments is written down as JSON.
+    """
+    raise NotImplementedError
