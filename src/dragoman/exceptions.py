@@ -32,7 +32,7 @@ class LocalProtocolError(DragomanError):
     """An encoder was fed events in an illegal order, or an object was used after its end."""
 
 
-class InvalidRequest(DragomanError):
+class InvalidRequest(DragomanError):  # noqa: N818 - says whose fault it is, as h11 names its two
     """A client's request that cannot be served; ``error`` is what the client is told."""
 
     def __init__(self, error: Error) -> None:

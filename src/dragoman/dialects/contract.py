@@ -126,6 +126,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     check: Callable[[bytes], list[Violation]]
     """What a strict client would reject in a body, streamed or whole."""
 
+    call_id_pattern: str | None = None
+    """What a call id must match as a whole for clients of this dialect; ``None``: anything goes."""
     base_path: str = ""
     """What the dialect's official SDK has in its base URL beyond the host (``/v1``, or nothing)."""
     forward_headers: tuple[str, ...] = ()

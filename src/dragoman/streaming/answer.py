@@ -15,10 +15,13 @@ from typing import Any
 import msgspec
 
 from dragoman.canonical import events as e
-from dragoman.canonical.errors import Error
+from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.opaque import Opaque
+from dragoman.streaming.finish import FinishRecord
 from dragoman.streaming.ids import Ids
-from dragoman.streaming.toolcalls import CallFragment
+from dragoman.streaming.sequence import Block, Sequencer
+from dragoman.streaming.text import SurrogateJoiner
+from dragoman.streaming.toolcalls import CallFragment, ToolCallAssembler
 
 Key = Hashable | None
 
@@ -38,62 +41,156 @@ class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
     legal_id: re.Pattern[str] | None = None
 
 
+class _Choice:
+    """One of the answers: its blocks, its calls, its finish."""
+
+    __slots__ = ("calls", "finish", "joins", "sequence")
+
+    def __init__(self, assembler: AnswerAssembler) -> None:
+        context = assembler.context
+        self.sequence = Sequencer(lambda call: self.calls.finish_call(call, normal=True))
+        self.calls = ToolCallAssembler(
+            tools=context.tools,
+            ids=context.ids,
+            sink=self.sequence,
+            note=assembler.quirk,
+            legal_id=context.legal_id,
+        )
+        self.finish = FinishRecord()
+        self.joins: dict[type, SurrogateJoiner] = {e.TextStart: SurrogateJoiner(), e.ReasoningStart: SurrogateJoiner()}
+
+
 class AnswerAssembler:
     """Collects one answer and emits its canonical events."""
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
+        self.quirks: dict[str, int] = {}
+        """How often each oddity was repaired, by its slug."""
+        self.losses: dict[str, int] = {}
+        """Content that has no form in the canonical stream."""
+        self.closed = False
+        """One end went out; nothing that is told later counts."""
+        self._choices = [_Choice(self)]
+        self._now = self._choices[0]
+        self._started = False
+        self._opened = False  # towards the client, before anything was said
+        self._said = False
+        self._final = False  # a finish was named, and nothing was said after it
+        self._id = ""
+        self._model = ""
+        self._created: int | None = None
+        self._native: dict[str, Any] = {}
+        self._usage = e.Usage()
+        self._usage_native: dict[str, Any] | None = None
+        self._error: Error | None = None
+        self._interruption: str | None = None
+        self._end: list[e.Event] = []
 
     # ---- the envelope
 
-    def envelope(self, *, id: str | None = None, model: str | None = None, created: int | None = None,
-                 native: dict[str, Any] | None = None) -> None:
+    def envelope(
+        self,
+        *,
+        id: str | None = None,
+        model: str | None = None,
+        created: int | None = None,
+        native: dict[str, Any] | None = None,
+    ) -> None:
         """Facts of the answer as a whole; the first non-empty value of each counts."""
-        raise NotImplementedError
+        self._id = self._id or id or ""
+        self._model = self._model or model or ""
+        self._created = self._created or created
+        if native:
+            self._native = {**native, **self._native}
 
     def choice(self, index: int) -> None:
         """The following calls are about this choice. One answer was asked for: all indexes are one."""
-        raise NotImplementedError
+        if self.context.choices == 1 or not 0 <= index < self.context.choices:
+            return
+        while len(self._choices) <= index:
+            self._choices.append(_Choice(self))
+        self._now = self._choices[index]
 
     # ---- blocks
 
     def text(self, text: str, key: Key = None, *, refusal: bool = False, native: dict[str, Any] | None = None) -> None:
         """More text. Different keys are different blocks; without a key, text joins while nothing stands between."""
-        raise NotImplementedError
+        text = self._now.joins[e.TextStart].feed(text)
+        if not text and not native:
+            return
+        self._final = False
+        full = (key, refusal)
+        sequence = self._now.sequence
+        block = sequence.last
+        if block is None or block.closed or block.kind is not e.TextStart or block.key != full:
+            block = self._block(e.TextStart, full, e.TextStart(refusal), keyed=key is not None)
+        sequence.push(block, e.TextDelta(text, native))
 
     def cite(self, citation: e.Citation, key: Key = None) -> None:
         """A source for the text block of this key (or the latest one)."""
-        raise NotImplementedError
+        block = self._block(e.TextStart, (key, False), e.TextStart())
+        self._now.sequence.push(block, e.CitationAdded(citation))
 
     def sign_text(self, proof: Opaque, key: Key = None) -> None:
         """A proof that belongs to the text block; it ends with it. Without a block, an empty one is made."""
-        raise NotImplementedError
+        block = self._block(e.TextStart, (key, False), e.TextStart())
+        block.proofs.append(proof)
+        self._now.sequence.close(block)
 
     def reasoning(self, text: str, key: Key = None, *, summary: bool = False) -> None:
         """More reasoning text."""
-        raise NotImplementedError
+        text = self._now.joins[e.ReasoningStart].feed(text)
+        if not text:
+            return
+        self._final = False
+        sequence = self._now.sequence
+        block = sequence.last
+        if block is None or block.closed or block.kind is not e.ReasoningStart or block.key != key:
+            block = self._block(e.ReasoningStart, key, e.ReasoningStart(summary), keyed=key is not None)
+        sequence.push(block, e.ReasoningDelta(text))
 
     def prove(self, proof: Opaque, key: Key = None) -> None:
         """A signature, ciphertext or redacted data of the reasoning block of this key (or the open one, else a new one)."""
-        raise NotImplementedError
+        block = self._block(e.ReasoningStart, key, e.ReasoningStart())
+        block.proofs.append(proof)
 
     def end_block(self, key: Key) -> None:
         """The text or reasoning block of this key is over; unknown keys are ignored."""
-        raise NotImplementedError
+        sequence = self._now.sequence
+        for kind, full in ((e.TextStart, (key, False)), (e.TextStart, (key, True)), (e.ReasoningStart, key)):
+            block = sequence.find(kind, full)
+            if block is not None:
+                if rest := self._now.joins[kind].finish():
+                    sequence.push(block, e.TextDelta(rest) if kind is e.TextStart else e.ReasoningDelta(rest))
+                sequence.close(block)
 
     def server_tool(self, *items: dict[str, Any]) -> None:
         """Blocks of a tool that the upstream ran, whole, in its own words."""
-        raise NotImplementedError
+        self._now.calls.settle()
+        self._now.sequence.add(e.ServerTool(self.context.origin, items))
 
     def media(self, media: e.Media) -> None:
         """An image or a sound that the model made."""
-        raise NotImplementedError
+        self._now.calls.settle()
+        self._now.sequence.add(media)
+
+    def _block(self, kind: type, key: Key, start: e.Event, *, keyed: bool = True) -> Block:
+        """The open block of this kind and key, or a new one; what has no key joins the last block only."""
+        sequence = self._now.sequence
+        block = sequence.find(kind, key) if keyed else None
+        if block is None:
+            self._now.calls.settle()
+            block = Block(kind, key)
+            sequence.open(block, start)
+        return block
 
     # ---- client tool calls
 
     def call(self, fragment: CallFragment) -> None:
         """A piece of a client tool call: header, continuation, or both."""
-        raise NotImplementedError
+        self._final = False
+        self._now.calls.feed(fragment)
 
     def end_call(self, fragment: CallFragment) -> None:
         """The upstream says that the call of these keys is over; ``arguments`` is a snapshot of all of them.
@@ -101,49 +198,170 @@ class AnswerAssembler:
         Deltas win over the snapshot, which supplies what they did not bring. A call that is not
         known yet is opened, so a snapshot alone is a call.
         """
-        raise NotImplementedError
+        self._now.calls.end(fragment)
 
     def whole_call(self, fragment: CallFragment) -> None:
         """A call of its own in one piece, whatever else looks like it (gemini)."""
-        raise NotImplementedError
+        self._now.calls.whole(fragment)
 
     # ---- counts and ends
 
     def usage(self, usage: e.Usage, native: dict[str, Any] | None = None) -> None:
         """Totals so far; known counts replace earlier ones."""
-        raise NotImplementedError
+        self._usage = self._usage.merged(usage)
+        self._usage_native = native or self._usage_native
 
-    def finish(self, reason: e.FinishReason, raw: str | None = None, *, stop_sequence: str | None = None,
-               native: dict[str, Any] | None = None) -> None:
+    def finish(
+        self,
+        reason: e.FinishReason,
+        raw: str | None = None,
+        *,
+        stop_sequence: str | None = None,
+        native: dict[str, Any] | None = None,
+    ) -> None:
         """The upstream named a reason for the end. Recorded, not obeyed: more may follow, the strongest counts."""
-        raise NotImplementedError
+        self._now.finish.record(reason, raw, stop_sequence, native)
+        self._final = True
 
     def interrupt(self, message: str) -> None:
         """The upstream says that it broke off (a known interruption word): the answer is cut."""
-        raise NotImplementedError
+        self._interruption = self._interruption or message
 
     def terminate(self) -> None:
         """A proven end without a reason: ``[DONE]``, ``message_stop``, the end of a whole JSON body."""
-        raise NotImplementedError
+        if not self.closed:
+            self._close(proven=True)
 
     def fail(self, error: Error) -> None:
         """The upstream reports a failure. After a real finish it no longer counts."""
-        raise NotImplementedError
+        if self._final:
+            self.quirk("error-after-finish")
+        elif self._error is None:
+            self._error = error
+
+    def abort(self, error: Error) -> None:
+        """The exchange itself failed (connection, time-out, unreadable bytes): the answer ends here."""
+        if not self.closed:
+            if not self._final:
+                self._error = self._error or error
+            self._close(proven=False)
 
     def close(self) -> None:
         """The upstream's bytes are over: one end goes out."""
-        raise NotImplementedError
+        if not self.closed:
+            self._close(proven=False)
+
+    def _close(self, *, proven: bool) -> None:
+        self.closed = True
+        self._flush_joins()
+        error = self._error or self._cut(proven)
+        if error is None:
+            for choice in self._choices:
+                choice.calls.finish(normal=choice.finish.normal)
+                choice.sequence.drain()
+            error = self._empty()
+        else:
+            for choice in self._choices:
+                choice.calls.break_off()
+        self._collect_losses()
+        if error is not None:
+            self._end = [e.ResponseError(error)]
+            return
+        self._end = [
+            *(e.InChoice(n, self._end_of(choice)) for n, choice in enumerate(self._choices) if n),
+            *(
+                [e.UsageUpdate(self._usage, self._usage_native, self.context.origin)]
+                if self._usage != e.Usage()
+                else []
+            ),
+            self._end_of(self._choices[0]),
+        ]
+
+    def _end_of(self, choice: _Choice) -> e.ResponseEnd:
+        return choice.finish.end(
+            calls=choice.calls.announced > 0, incomplete=choice.calls.incomplete, origin=self.context.origin
+        )
+
+    def _cut(self, proven: bool) -> Error | None:
+        """The error of an answer that did not come to its end."""
+        if self._interruption is not None:
+            return Error(kind=ErrorKind.BAD_UPSTREAM, message=self._interruption, code="interrupted")
+        for choice in self._choices:
+            if choice.finish.reason is None and (not proven or choice.calls.open):
+                if not self._content:
+                    return self._empty()
+                return Error(
+                    kind=ErrorKind.BAD_UPSTREAM,
+                    message="the upstream's answer was cut off: it ended without a finish",
+                    code="truncated",
+                )
+        return None
+
+    @property
+    def _content(self) -> bool:
+        """Whether anything of the answer came out, or will."""
+        return self._said or any(choice.sequence.out or choice.calls.open for choice in self._choices)
+
+    def _empty(self) -> Error | None:
+        """The error of an answer that says nothing, unless it was finished like that."""
+        if self._content:
+            return None
+        dropped = sum(choice.calls.dropped for choice in self._choices)
+        if dropped:
+            message = "the upstream's answer holds no usable output: it called a tool without naming it"
+            return Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="unnamed_tool_call")
+        if self._choices[0].finish.reason is None:
+            return Error(kind=ErrorKind.BAD_UPSTREAM, message="the upstream's answer is empty", code="empty_answer")
+        return None
+
+    def _flush_joins(self) -> None:
+        for choice in self._choices:
+            self._now = choice
+            if rest := choice.joins[e.ReasoningStart].finish():
+                self.reasoning(rest)
+            if rest := choice.joins[e.TextStart].finish():
+                self.text(rest)
+
+    def _collect_losses(self) -> None:
+        for choice in self._choices:
+            if choice.sequence.stuck:
+                self.lose("blocks behind a call that was cut")
 
     # ---- out
 
+    def open(self) -> None:
+        """Begins the answer towards the client, whether or not anything real was said."""
+        self._opened = True
+
     def take(self) -> list[e.Event]:
         """The events since the last call."""
-        raise NotImplementedError
+        first = self._choices[0].sequence
+        events, first.out = first.out, []
+        for index, choice in enumerate(self._choices[1:], 1):
+            events += [e.InChoice(index, event) for event in choice.sequence.out]
+            choice.sequence.out.clear()
+        self._said = self._said or bool(events)
+        if self._end:
+            events += self._end
+            self._end = []
+        if not self._started and (self._opened or (events and type(events[0]) is not e.ResponseError)):
+            self._started = True
+            events.insert(0, self._start())
+        return events
+
+    def _start(self) -> e.ResponseStart:
+        return e.ResponseStart(
+            id=self._id,
+            model=self._model,
+            created=self._created,
+            origin=self.context.origin,
+            native=self._native or None,
+        )
 
     def quirk(self, slug: str) -> None:
         """Counts a repaired oddity (``streaming.quirks``)."""
-        raise NotImplementedError
+        self.quirks[slug] = self.quirks.get(slug, 0) + 1
 
     def lose(self, what: str) -> None:
         """Notes content that has no form in the canonical stream."""
-        raise NotImplementedError
+        self.losses[what] = self.losses.get(what, 0) + 1

@@ -1,7 +1,19 @@
-"""Server-sent events (stub)."""
+"""Server-sent events, read as servers really write them.
+
+The standard's rules, and what has been seen beyond them: ``data: data:`` is unwrapped once, a
+comment inside a data field is skipped, a line ``error: …`` is an event of that name, and a last
+event without its blank line counts if its JSON is whole (design/streams.md, 10). Only CR, LF and
+CRLF end a line: bytes are never decoded before they are cut.
+"""
+
 from __future__ import annotations
 
 import msgspec
+
+from dragoman import jsontext
+from dragoman.exceptions import RemoteProtocolError
+
+DONE = b"[DONE]"
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True):
@@ -9,3 +21,111 @@ class ServerSentEvent(msgspec.Struct, frozen=True):
 
     event: str
     data: bytes
+
+
+class ServerSentEventReader:
+    """Bytes in any cut to events. ``cut`` tells after ``finish`` that the last event was not whole.
+
+    Raises ``RemoteProtocolError`` for an event of more than ``limit`` bytes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.cut = False
+        self._limit = limit
+        self._parts: list[bytes] = []  # of the line that has not ended
+        self._size = 0  # of the event that has not ended
+        self._after_cr = False
+        self._event = ""
+        self._data: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[ServerSentEvent]:
+        """The events that these bytes complete."""
+        if self._after_cr and data[:1] == b"\n":
+            data = data[1:]
+            self._after_cr = False
+        if b"\r" in data:
+            self._after_cr = data.endswith(b"\r")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        elif data:
+            self._after_cr = False
+        self._size += len(data)
+        if b"\n" not in data:
+            self._parts.append(data)
+            self._bound()
+            return []
+        if self._parts:
+            self._parts.append(data)
+            data = b"".join(self._parts)
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        self._parts = [rest] if rest else []
+        events: list[ServerSentEvent] = []
+        for line in lines:
+            if line:
+                self._field(line)
+            elif event := self._dispatch():
+                events.append(event)
+        self._bound()
+        return events
+
+    def finish(self) -> list[ServerSentEvent]:
+        """The end of the bytes: an event whose blank line is missing counts if it is whole."""
+        line = b"".join(self._parts)
+        self._parts = []
+        if line:
+            self._field(line)
+        event = self._dispatch()
+        if event is None:
+            return []
+        if event.data != DONE and not _is_json(event.data):
+            self.cut = True
+            return []
+        return [event]
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if value[:1] == b" ":
+            value = value[1:]
+        if name == b"data":
+            self._data.append(value)
+        elif name == b"event":
+            self._event = value.decode("utf-8", "replace")
+        elif name == b"error" and value:  # quirk: error-as-field-name
+            self._event = "error"
+            self._data.append(value)
+
+    def _dispatch(self) -> ServerSentEvent | None:
+        event, fields = self._event, self._data
+        self._size = sum(map(len, self._parts))
+        if not fields:
+            self._event = ""
+            return None
+        self._event, self._data = "", []
+        data = (fields[0] if len(fields) == 1 else b"\n".join(fields)).strip()
+        if data.startswith(b"data:"):  # quirk: sse-double-data-prefix
+            data = data[5:].strip()
+        if not data or data.startswith(b":"):  # quirk: sse-comment-as-data
+            return None
+        return ServerSentEvent(event, data)
+
+    def _bound(self) -> None:
+        if self._size > self._limit:
+            raise RemoteProtocolError(f"the upstream sent an event of more than {self._limit} bytes")
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        jsontext.parse(data)
+    except ValueError:
+        return False
+    return True
+
+
+def frame(data: bytes) -> bytes:
+    """One event without a name, as it goes to a client."""
+    return b"data: " + data + b"\n\n"
+
+
+def named_frame(event: str, data: bytes) -> bytes:
+    """One event with its name, as it goes to a client."""
+    return b"event: " + event.encode() + b"\ndata: " + data + b"\n\n"

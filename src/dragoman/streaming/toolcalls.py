@@ -1,44 +1,389 @@
-"""Which call does a fragment belong to (stub: the rules follow)."""
+"""Which call does a fragment belong to, when is a call announced, and what is it called?
+
+The one home of founding text A (a bare continuation belongs to the call that was opened last) and
+founding text B (a call is held back until its name arrives; a call never named is dropped), and of
+the rules around them (design/streams.md, 2 and 3). The client path and the server-tool path share it.
+
+**Matching**, in this order (``ToolCallAssembler._match``):
+
+1. The exact key: index and id of the same call; else the latest call at the index; else the id,
+   where the index is absent, or unknown while no name is given.
+2. A call found by its key may still be the wrong one (``_begins_another``): a header of another call
+   is told by a new id together with a name, by other arguments after whole ones, or by another
+   declared name.
+3. No exact match, but a name or an id: a new call. An id without a name is a header, its name comes later.
+4. Neither key nor name: a continuation of the latest call; at an unknown index only while that
+   call's JSON is open, else a call whose identity may still come.
+
+**Announcing**: in the order of opening, once a call has a name and something to send (argument
+text, or its end). Until then the id and the name may still come, grow or be repaired.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
-from dragoman.canonical.events import ToolKind
+from dragoman.canonical import aliases
+from dragoman.canonical.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from dragoman.canonical.opaque import Opaque
+from dragoman.streaming.arguments import FreeformArguments, JSONArguments
+from dragoman.streaming.fragments import CallFragment, read_fragment
+from dragoman.streaming.ids import Ids
+
+__all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
 
 
-class CallFragment(msgspec.Struct, frozen=True, kw_only=True):
-    """What one piece of an upstream's stream says of a client tool call; ``None``: it does not say.
+class Call:
+    """A tool call in the making."""
 
-    ``index`` and ``id`` are keys as the upstream uses them. ``arguments`` is argument text to
-    append, or in ``end_call`` a snapshot of all of it.
-    """
+    __slots__ = (
+        "announced",
+        "arguments",
+        "ended",
+        "finished",
+        "id",
+        "id_taken",
+        "index",
+        "kind",
+        "late_signature",
+        "name",
+        "namespace",
+        "original",
+        "signature",
+    )
 
-    index: int | None = None
-    id: str | None = None
-    name: str | None = None
-    arguments: str | None = None
-    kind: ToolKind = "function"
-    signature: Opaque | None = None
-    namespace: str | None = None
+    def __init__(self, fragment: CallFragment, note: Callable[[str], None]) -> None:
+        self.index = fragment.index
+        self.id = fragment.id
+        self.id_taken = False  # another call has this id too
+        self.original: Call | None = None  # the call whose echo this may be
+        self.name = ""
+        self.kind = fragment.kind
+        self.namespace = fragment.namespace
+        self.signature: Opaque | None = None
+        self.late_signature: Opaque | None = None
+        self.arguments = JSONArguments(note) if fragment.kind == "function" else FreeformArguments(note)
+        self.announced = False
+        self.ended = False  # by the upstream's word
+        self.finished = False  # nothing more of it goes out
+
+    @property
+    def done(self) -> bool:
+        """Its arguments are there: more argument text cannot be theirs."""
+        return self.finished or self.arguments.whole
 
 
-def read_fragment(
-    *,
-    index: Any = None,
-    id: Any = None,
-    name: Any = None,
-    arguments: Any = None,
-    kind: ToolKind = "function",
-    signature: Opaque | None = None,
-    namespace: str | None = None,
-) -> CallFragment:
-    """A fragment from raw wire values, whatever their types (design/streams.md, 2).
+class Sink(Protocol):
+    """Where announced calls go: the sequencer."""
 
-    ``null``, ``""`` and absent are the same; a numeric id becomes text; an integral float or a
-    decimal string becomes an index, any other index is none; an object as arguments is written down as JSON.
-    """
-    raise NotImplementedError
+    def open_call(self, call: Call, start: ToolCallStart) -> None: ...
+    def feed_call(self, call: Call, delta: ToolCallDelta) -> None: ...
+    def end_call(self, call: Call, end: ToolCallEnd) -> None: ...
+
+
+class ToolCallAssembler:
+    """Fragments in, announced calls out."""
+
+    def __init__(
+        self,
+        *,
+        tools: frozenset[str] | None,
+        ids: Ids,
+        sink: Sink,
+        note: Callable[[str], None],
+        legal_id: re.Pattern[str] | None = None,
+    ) -> None:
+        self.announced = 0
+        self.dropped = 0
+        """Calls that never got a name."""
+        self.incomplete = False
+        """Whether a call ended with half of its arguments."""
+        self._tools = tools or frozenset()
+        self._ids = ids
+        self._sink = sink
+        self._note = note
+        self._legal_id = legal_id
+        self._calls: list[Call] = []
+        self._waiting = 0  # the place of the first call that is neither announced nor dropped
+        self._latest_at: dict[int, Call] = {}
+        self._latest_with: dict[str, Call] = {}
+        self._announced_ids: set[str] = set()
+
+    @property
+    def open(self) -> bool:
+        """Whether a call's arguments have begun and are not whole."""
+        return any(call.arguments.open for call in self._calls if not call.finished)
+
+    # ---- in
+
+    def feed(self, fragment: CallFragment) -> None:
+        """A header, a continuation, or both."""
+        call = self._match(fragment)
+        if call is None:
+            return
+        if call.finished:
+            self._late(call, fragment)
+            return
+        self._apply(call, fragment)
+        self._release(call)
+
+    def end(self, fragment: CallFragment) -> None:
+        """The upstream says that this call is over; the fragment's arguments are a snapshot of all of it."""
+        header = msgspec.structs.replace(fragment, arguments=None)
+        call = self._exact(header)
+        if call is None or self._begins_another(call, header):
+            call = self._open(header)
+        if call.finished:
+            return
+        self._apply(call, header)
+        if fragment.arguments is not None:
+            call.arguments.supply(fragment.arguments)
+        call.ended = True
+        self._release(call)
+
+    def whole(self, fragment: CallFragment) -> None:
+        """A call of its own in one piece, whatever else looks like it."""
+        call = self._open(fragment)
+        self._apply(call, fragment)
+        call.ended = True
+        self._release(call)
+
+    def settle(self) -> None:
+        """Something else follows: a call that the upstream ended without arguments has none."""
+        if self._calls and self._calls[-1].ended:
+            self._advance(followed=True)
+
+    def finish(self, *, normal: bool) -> None:
+        """The answer is over. ``normal``: by itself; else a limit cut it, and with it the last call."""
+        for call in self._calls:
+            self.finish_call(call, normal=normal or call is not self._calls[-1])
+        self._waiting = len(self._calls)
+
+    def break_off(self) -> None:
+        """The answer failed: whole calls go out, half a call stays as it stands."""
+        for call in self._calls:
+            if call.ended or call.done or call.arguments.text.strip() == "{}":
+                self.finish_call(call, normal=True)
+
+    def finish_call(self, call: Call, *, normal: bool) -> None:
+        """Ends a call, and drops it if it has no name or only repeats another one."""
+        if call.finished:
+            return
+        call.finished = True
+        complete = call.arguments.finish(normal=normal)
+        if not call.announced:
+            if not call.name:
+                self._drop(call)
+                return
+            if self._may_be_echo(call) and call.original is not None and self._same_text(call, call.original):
+                self._note("call-echo")
+                return
+            self._announce(call)
+        self._flush(call)
+        self.incomplete = self.incomplete or not complete
+        self._sink.end_call(call, ToolCallEnd(complete, call.late_signature))
+
+    # ---- which call?
+
+    def _match(self, fragment: CallFragment) -> Call | None:
+        exact = self._exact(fragment)
+        if exact is not None:
+            return self._open(fragment) if self._begins_another(exact, fragment) else exact
+        latest = self._calls[-1] if self._calls else None
+        keyless = fragment.id is None and fragment.index is None
+        if keyless and fragment.name and latest is not None and not latest.name:
+            return latest  # a name without any key, while a call waits for its name
+        if fragment.name or fragment.id:
+            return self._open(fragment)
+        return self._continuation(fragment, latest)
+
+    def _exact(self, fragment: CallFragment) -> Call | None:
+        index = fragment.index
+        known = self._latest_with.get(fragment.id) if fragment.id else None
+        if index is None:
+            return known
+        latest = self._latest_at.get(index)
+        if latest is None:
+            return None if fragment.name else known
+        return known if known is not None and known.index == index else latest
+
+    def _begins_another(self, call: Call, fragment: CallFragment) -> bool:
+        """Whether a fragment that has the key of this call is nevertheless the header of another one."""
+        if not fragment.name:
+            return False  # rotated ids included: the first id stays
+        name, known = self._clean(fragment.name), self._clean(call.name)
+        if fragment.id is not None and call.id is not None and fragment.id != call.id:
+            return not (name == known and call.arguments.open)
+        if name != known:
+            if not known:
+                return False
+            if call.done:
+                return True
+            declared = name in self._tools and known in self._tools
+            return declared and not call.arguments.open and not name.startswith(known)
+        if not call.done or fragment.arguments is None:
+            return False
+        if fragment.id is None and call.id is None:
+            return True
+        return not call.arguments.repeats(fragment.arguments)
+
+    def _continuation(self, fragment: CallFragment, latest: Call | None) -> Call | None:
+        """A fragment without id and name that no index ties to a call (founding text A)."""
+        if fragment.arguments is None and fragment.signature is None:
+            return None
+        if latest is not None and (fragment.index is None or not latest.done):
+            self._note("continuation-bare" if fragment.index is None else "index-drift")
+            return latest
+        if fragment.index is None or fragment.arguments is None:
+            self._note("continuation-orphan")
+            return None
+        return self._open(fragment)
+
+    def _open(self, fragment: CallFragment) -> Call:
+        self.settle()
+        call = Call(fragment, self._note)
+        if fragment.id is not None:
+            earlier = self._latest_with.get(fragment.id)
+            if earlier is not None:
+                call.id_taken = True
+                if fragment.index is None or earlier.index != fragment.index:
+                    call.original = earlier.original or earlier
+            self._latest_with[fragment.id] = call
+        if fragment.index is not None:
+            if fragment.index in self._latest_at:
+                self._note("index-reused")
+            self._latest_at[fragment.index] = call
+        self._calls.append(call)
+        return call
+
+    # ---- what it says
+
+    def _apply(self, call: Call, fragment: CallFragment) -> None:
+        if fragment.id is not None and fragment.id != call.id:
+            if call.id is None:
+                call.id = fragment.id
+                self._latest_with.setdefault(fragment.id, call)
+                self._note("id-late")
+            else:
+                self._note("id-rotated")
+        if fragment.name and not call.announced:
+            if not call.name and call.arguments.text:
+                self._note("name-late")
+            call.name = self._joined(call.name, fragment.name)
+        if fragment.signature is not None:
+            if call.announced:
+                call.late_signature = fragment.signature
+            else:
+                call.signature = fragment.signature
+        call.namespace = call.namespace or fragment.namespace
+        if fragment.arguments is not None:
+            call.arguments.feed(fragment.arguments)
+
+    def _joined(self, name: str, piece: str) -> str:
+        """Equal: a repeat. An extension: it replaces. Otherwise a further piece of the name."""
+        piece = piece.strip()
+        if not name or piece.startswith(name):
+            return piece
+        if self._clean(piece) == self._clean(name):
+            return name
+        self._note("name-fragmented")
+        return name + piece
+
+    def _clean(self, name: str) -> str:
+        """The name without what servers leak into it, if only that is a declared tool's."""
+        name = name.strip()
+        if name in self._tools:
+            return name
+        bare = name.partition("<|")[0].strip()
+        for candidate in (bare, name.removeprefix("functions."), bare.removeprefix("functions.")):
+            if candidate in self._tools:
+                return candidate
+        return name
+
+    def _late(self, call: Call, fragment: CallFragment) -> None:
+        """A fragment for a call that has ended: an echo, or lost."""
+        if fragment.arguments is not None and not call.arguments.repeats(fragment.arguments):
+            self._note("args-after-end")
+
+    def _drop(self, call: Call) -> None:
+        self.dropped += 1
+        self._note("name-never")
+
+    # ---- out
+
+    def _release(self, touched: Call) -> None:
+        """Sends what may be sent: of this call, and of those that waited for it."""
+        if touched.announced:
+            self._flush(touched)
+            self._end_if_over(touched)
+        if self._waiting < len(self._calls):
+            self._advance(followed=False)
+
+    def _advance(self, *, followed: bool) -> None:
+        """Announces calls in the order of their opening, as far as they are ready.
+
+        A call that the upstream ended without arguments is ready once something follows it: until
+        then its answer may turn out to be cut.
+        """
+        while self._waiting < len(self._calls):
+            call = self._calls[self._waiting]
+            if not call.finished:
+                if not call.name or self._may_be_echo(call):
+                    return
+                if call.arguments.out:
+                    self._announce(call)
+                    self._flush(call)
+                    self._end_if_over(call)
+                elif call.ended and (followed or call is not self._calls[-1]):
+                    self.finish_call(call, normal=True)
+                else:
+                    return
+            self._waiting += 1
+
+    def _end_if_over(self, call: Call) -> None:
+        if call.ended and not call.finished and not call.arguments.placeholder:
+            self.finish_call(call, normal=True)
+
+    def _may_be_echo(self, call: Call) -> bool:
+        """Its id is another call's: it is held while name and arguments are the same so far."""
+        original = call.original
+        if original is None or self._clean(call.name) != self._clean(original.name):
+            return False
+        return not original.done or original.arguments.repeats(call.arguments.text)
+
+    @staticmethod
+    def _same_text(one: Call, other: Call) -> bool:
+        return one.arguments.text.strip() == other.arguments.text.strip()
+
+    def _announce(self, call: Call) -> None:
+        name = self._clean(call.name)
+        if name != call.name:
+            self._note("name-repaired")
+            call.name = name
+        id = self._id_of(call)
+        start = ToolCallStart(id=id, name=name, kind=call.kind, signature=call.signature, namespace=call.namespace)
+        call.announced = True
+        self.announced += 1
+        self._sink.open_call(call, start)
+
+    def _id_of(self, call: Call) -> str:
+        """The call's own id if it may be used, else a minted one or an alias; unique in the answer."""
+        id = call.id
+        if id is None or call.id_taken:
+            self._note("id-missing" if id is None else "id-duplicate")
+            id = self._ids("call_")
+        elif self._legal_id is not None and not self._legal_id.fullmatch(id):
+            id = aliases.alias(id)
+        while id in self._announced_ids:
+            id = self._ids("call_")
+        self._announced_ids.add(id)
+        return id
+
+    def _flush(self, call: Call) -> None:
+        for delta in call.arguments.out:
+            self._sink.feed_call(call, delta)
+        call.arguments.out.clear()

@@ -1,0 +1,226 @@
+"""What kind of body is it? The bytes tell, not the header (design/streams.md, 10).
+
+An event stream gives its events; a JSON array and lines of JSON objects give their elements, as if
+each were an event; a single JSON object is a whole answer (``Document``), whatever server-sent
+trailer follows it. Anything else is no answer: ``BodyReader.rubbish`` says what it looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+import msgspec
+
+from dragoman.exceptions import RemoteProtocolError
+from dragoman.streaming.sse import ServerSentEvent, ServerSentEventReader
+
+_BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r\n"
+_STRUCTURE = re.compile(rb'["{}\[\]]')
+_IN_STRING = re.compile(rb'["\\]')
+_GAP = re.compile(rb"[\s,\[\]]*")
+_TITLE = re.compile(rb"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_SAMPLE = 4096  # bytes of a body that is no answer, kept to describe it
+
+
+class StreamLimits(msgspec.Struct, frozen=True):
+    """Bounds, in bytes, on what an upstream may make us hold: one event, and a whole answer."""
+
+    event: int = 4 << 20
+    answer: int = 64 << 20
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A body that is one JSON object: the whole answer."""
+
+    data: bytes
+
+
+Record = ServerSentEvent | Document
+
+
+class _Kind(Enum):
+    UNKNOWN = "unknown"
+    EVENTS = "events"
+    ARRAY = "array"
+    OBJECTS = "objects"
+    RUBBISH = "rubbish"
+
+
+class JSONObjectReader:
+    """Cuts JSON objects out of bytes in any cut: those of one array, or those that follow each other.
+
+    Objects are found by their brackets, unread; anything but blanks and commas between them ends the
+    reading (``stopped``). Raises ``RemoteProtocolError`` for one of more than ``limit`` bytes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.stopped = False
+        self._limit = limit
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    @property
+    def inside(self) -> bool:
+        """Whether an object has begun and not ended."""
+        return self._depth > 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The objects that these bytes complete."""
+        found: list[bytes] = []
+        begin = position = 0
+        while not self.stopped:
+            if self._depth == 0:
+                gap = _GAP.match(data, begin)
+                begin = gap.end() if gap else begin
+                if begin == len(data):
+                    return found
+                if data[begin : begin + 1] != b"{":
+                    self.stopped = True
+                    return found
+                self._depth, position = 1, begin + 1
+            position = self._end_of_object(data, position)
+            if self._depth:
+                break
+            found.append(b"".join([*self._parts, data[begin:position]]))
+            self._parts, self._size, begin = [], 0, position
+        if self._depth:
+            self._parts.append(data[begin:])
+            self._size += len(data) - begin
+            if self._size > self._limit:
+                raise RemoteProtocolError(f"the upstream sent a JSON object of more than {self._limit} bytes")
+        return found
+
+    def _end_of_object(self, data: bytes, position: int) -> int:
+        """The place after the bracket that closes the object (depth 0), or the end of the data."""
+        if self._escaped and position < len(data):
+            self._escaped = False
+            position += 1
+        while True:
+            match = (_IN_STRING if self._in_string else _STRUCTURE).search(data, position)
+            if match is None:
+                return len(data)
+            position = match.end()
+            byte = match[0]
+            if byte == b"\\":
+                self._escaped = position == len(data)
+                position += 1
+            elif byte == b'"':
+                self._in_string = not self._in_string
+            elif byte in b"{[":
+                self._depth += 1
+            else:
+                self._depth -= 1
+                if self._depth == 0:
+                    return position
+
+
+class BodyReader:
+    """An upstream's bytes, in any cut, to records. Raises ``RemoteProtocolError`` past a limit."""
+
+    def __init__(self, limits: StreamLimits) -> None:
+        self.records = 0
+        self.cut = False
+        """After ``finish``: the last record was not whole."""
+        self._limits = limits
+        self._kind = _Kind.UNKNOWN
+        self._head = b""
+        self._events = ServerSentEventReader(limits.event)
+        self._objects = JSONObjectReader(limits.answer)
+        self._first: bytes | None = None  # the first object, until it is known whether others follow
+        self._several = False
+        self._total = 0
+
+    def feed(self, data: bytes) -> list[Record]:
+        """The records that these bytes complete."""
+        self._total += len(data)
+        if self._total > self._limits.answer:
+            raise RemoteProtocolError(f"the upstream's answer has more than {self._limits.answer} bytes")
+        if self._kind is _Kind.UNKNOWN:
+            data = self._sniff(data)
+        found: list[Record] = []
+        match self._kind:
+            case _Kind.EVENTS:
+                found = list(self._events.feed(data))
+                if not self.records and len(self._head) < _SAMPLE:
+                    self._head += data[:_SAMPLE]
+            case _Kind.ARRAY:
+                found = [ServerSentEvent("", item) for item in self._objects.feed(data)]
+            case _Kind.OBJECTS:
+                found = self._feed_objects(data)
+            case _Kind.RUBBISH:
+                self._head = (self._head + data)[:_SAMPLE]
+        self.records += len(found)
+        return found
+
+    def finish(self) -> list[Record]:
+        """The end of the bytes."""
+        found: list[Record] = []
+        if self._kind is _Kind.UNKNOWN:
+            self._sniff(b"", final=True)
+        if self._kind is _Kind.EVENTS:
+            found = list(self._events.finish())
+            self.cut = self._events.cut
+        elif self._first is not None:
+            found = [Document(self._first)]
+        self.cut = self.cut or self._objects.inside
+        self.records += len(found)
+        return found
+
+    @property
+    def rubbish(self) -> str:
+        """What a body without any record looks like: "" for one that is empty or holds comments only."""
+        if self._kind is _Kind.UNKNOWN:
+            return ""
+        lines = [line for line in self._head.splitlines() if line.strip() and not line.startswith(b":")]
+        return describe(b"\n".join(lines))
+
+    def _sniff(self, data: bytes, final: bool = False) -> bytes:
+        """Decides the kind by the first visible byte; gives back the bytes to read."""
+        head = self._head + data
+        if not final and len(head) < len(_BOM) and _BOM.startswith(head):
+            self._head = head
+            return b""
+        text = head.removeprefix(_BOM)
+        first = text.lstrip(_BLANK)[:1]
+        if not first:
+            self._head = head
+            return b""
+        self._head = b""
+        match first:
+            case b"{":
+                self._kind = _Kind.OBJECTS
+            case b"[":
+                self._kind = _Kind.ARRAY
+            case b"<":
+                self._kind = _Kind.RUBBISH
+            case _:
+                self._kind = _Kind.EVENTS
+        return text
+
+    def _feed_objects(self, data: bytes) -> list[Record]:
+        found: list[Record] = []
+        for item in self._objects.feed(data):
+            if self._several:
+                found.append(ServerSentEvent("", item))
+            elif self._first is None:
+                self._first = item
+            else:
+                found += [ServerSentEvent("", self._first), ServerSentEvent("", item)]
+                self._first, self._several = None, True
+        if self._objects.stopped and self._first is not None:  # a trailer in another form says nothing
+            found.append(Document(self._first))
+            self._first = None
+        return found
+
+
+def describe(body: bytes) -> str:
+    """A body that is no answer, in a few words: the title of a page, or the beginning of a text."""
+    if body.lstrip()[:1] == b"<":
+        title = _TITLE.search(body)
+        return title[1].decode("utf-8", "replace").strip() if title else "an HTML or XML page"
+    return " ".join(body.decode("utf-8", "replace").split())[:200]
