@@ -26,7 +26,7 @@ def parse(data: bytes | str) -> Any:
     """
     try:
         return _decode(data)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         pass
     try:
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data

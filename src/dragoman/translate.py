@@ -63,7 +63,8 @@ class Exchange:
         """``None`` while it is held back."""
         self.streaming = False
         """Whether the client wants a stream."""
-        self.failed = False
+        self.error: Error | None = None
+        """What the client was told of a failure."""
         self.finish: str | None = None
         self.usage: e.Usage | None = None
         self.losses: tuple[Loss, ...] = ()
@@ -122,7 +123,7 @@ class Exchange:
             )
         )
         self._decoder = self.upstream.decoder(self._assembler)
-        self._body = BodyReader(self._limits)
+        self._body = BodyReader(self._limits, self._assembler.quirk)
         self._context = EncodeContext(
             model=self._model,
             ids=Ids(self._seed + ":client"),
@@ -140,6 +141,16 @@ class Exchange:
     def finished(self) -> bool:
         """The answer is over: nothing more is wanted from the upstream."""
         return self._over
+
+    @property
+    def failed(self) -> bool:
+        """The answer is an error, or ends in one."""
+        return self.error is not None
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Content of the upstream's answer that had no form on the way, and how often."""
+        return self._assembler.losses
 
     @property
     def quirks(self) -> dict[str, int]:
@@ -255,8 +266,8 @@ class Exchange:
                     self.usage = usage
                 case e.ResponseEnd(finish=finish):
                     self.finish, self._over = finish.value, True
-                case e.ResponseError():
-                    self.failed = self._over = True
+                case e.ResponseError(error):
+                    self.error, self._over = error, True
 
     # ---- failures
 
@@ -279,7 +290,7 @@ class Exchange:
 
     def _fail(self, error: Error) -> None:
         """Nothing went out yet: the client gets an HTTP status and an error body."""
-        self.failed = self._over = True
+        self.error, self._over = error, True
         body = self.client.render_error(error, self._request_id)
         headers = {"content-type": "application/json", **self.client.error_headers(error)}
         self.head = AnswerHead(self.client.status_of(error), headers)

@@ -30,7 +30,7 @@ def original(id: str) -> str:
         return id
     body = id[len(_PREFIX) :]
     try:
-        found = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode("utf-8")
+        found = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode("utf-8", "surrogatepass")
     except (binascii.Error, ValueError):
         return id
     return found if alias(found) == id else id

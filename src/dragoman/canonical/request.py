@@ -197,6 +197,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the client asked for usage in its stream (chat only asks; others always get it)."""
     cache_key: str | None = None
     unknown: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
+    """Members (paths) that only an upstream of the ``origin`` can serve, and on which the meaning rests
+    (``previous_response_id``): a crossing that has one is refused with a 400 that names it."""
 
 
 class Loss(msgspec.Struct, frozen=True):

@@ -134,6 +134,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Client headers that go on to an upstream of the same dialect (lower case)."""
     model_headers: tuple[str, ...] = ()
     """Headers whose presence tells that a request for the model list is of this dialect (lower case)."""
+    quirks: dict[str, str] = {}
+    """The oddities of this dialect's servers that its decoder repairs: slug and sentence (``streaming.quirks``)."""
     array_stream: bool = False
     """Whether a stream without ``alt=sse`` is a JSON array (Google)."""
 

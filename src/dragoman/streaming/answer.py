@@ -54,6 +54,7 @@ class _Choice:
             ids=context.ids,
             sink=self.sequence,
             note=assembler.quirk,
+            lose=assembler.lose,
             legal_id=context.legal_id,
         )
         self.finish = FinishRecord()
@@ -75,6 +76,7 @@ class AnswerAssembler:
         self._now = self._choices[0]
         self._started = False
         self._opened = False  # towards the client, before anything was said
+        self._heard = False  # of an answer at all
         self._said = False
         self._final = False  # a finish was named, and nothing was said after it
         self._id = ""
@@ -98,6 +100,7 @@ class AnswerAssembler:
         native: dict[str, Any] | None = None,
     ) -> None:
         """Facts of the answer as a whole; the first non-empty value of each counts."""
+        self._heard = True
         self._id = self._id or id or ""
         self._model = self._model or model or ""
         self._created = self._created or created
@@ -259,7 +262,7 @@ class AnswerAssembler:
             for choice in self._choices:
                 choice.calls.finish(normal=choice.finish.normal)
                 choice.sequence.drain()
-            error = self._empty()
+            error = self._empty(proven)
         else:
             for choice in self._choices:
                 choice.calls.break_off()
@@ -289,7 +292,7 @@ class AnswerAssembler:
         for choice in self._choices:
             if choice.finish.reason is None and (not proven or choice.calls.open):
                 if not self._content:
-                    return self._empty()
+                    return self._empty(proven)
                 return Error(
                     kind=ErrorKind.BAD_UPSTREAM,
                     message="the upstream's answer was cut off: it ended without a finish",
@@ -302,15 +305,15 @@ class AnswerAssembler:
         """Whether anything of the answer came out, or will."""
         return self._said or any(choice.sequence.out or choice.calls.open for choice in self._choices)
 
-    def _empty(self) -> Error | None:
-        """The error of an answer that says nothing, unless it was finished like that."""
+    def _empty(self, proven: bool) -> Error | None:
+        """The error of an answer that says nothing, unless it began and ended like that."""
         if self._content:
             return None
         dropped = sum(choice.calls.dropped for choice in self._choices)
         if dropped:
             message = "the upstream's answer holds no usable output: it called a tool without naming it"
             return Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="unnamed_tool_call")
-        if self._choices[0].finish.reason is None:
+        if self._choices[0].finish.reason is None and not (proven and self._heard):
             return Error(kind=ErrorKind.BAD_UPSTREAM, message="the upstream's answer is empty", code="empty_answer")
         return None
 

@@ -30,6 +30,10 @@ _BLANKS = " \t\n\r"
 Note = Callable[[str], None]
 
 
+def _maybe_object(text: str) -> bool:
+    return text.lstrip(_BLANKS).startswith("{")
+
+
 def _readable(text: str) -> JSONPrefix | None:
     """The state after this text, ``None`` if it is no beginning of JSON."""
     state = JSONPrefix()
@@ -85,7 +89,7 @@ class JSONArguments:
     @property
     def placeholder(self) -> bool:
         """Nothing was said, or only what may stand for nothing."""
-        return self._holding and not self._quoted
+        return self._holding and (not self._quoted or self._state.whole)
 
     @property
     def whole(self) -> bool:
@@ -102,11 +106,14 @@ class JSONArguments:
     @property
     def open(self) -> bool:
         """The text is the beginning of a JSON value, neither empty nor whole."""
-        return not self._broken and self._size > 0 and not self._state.whole and bool(self.text.strip(_BLANKS))
+        return not self._broken and self._state.begun and not self._state.whole and not self.whole
 
     def repeats(self, text: str) -> bool:
         """Whether this text could be (the beginning of) an echo of the whole arguments."""
-        return self.text.strip(_BLANKS).startswith(text.strip(_BLANKS))
+        text = text.strip(_BLANKS)
+        if self._fork is not None and self._fork.snapshot.strip(_BLANKS).startswith(text):
+            return True
+        return self.text.strip(_BLANKS).startswith(text)
 
     # ---- in
 
@@ -143,16 +150,14 @@ class JSONArguments:
         return self._state.whole and not self._broken if self.sound else normal
 
     def _finish_held(self, normal: bool) -> bool:
-        self._holding = False
         text = self.text
-        if self._quoted:
-            self._release(text, sound=False)
-            return normal
+        if self._quoted and self._state.whole:
+            text = jsontext.parse(text)
         if self._nothing(text) and text.strip(_BLANKS) != "{}":
             if normal:
-                self._release("{}", sound=True)
+                self._let_go("{}", sound=True)
             return normal
-        self._release(text, sound=self.sound)
+        self._let_go(text, sound=_maybe_object(text))
         return self._state.whole
 
     @staticmethod
@@ -237,30 +242,28 @@ class JSONArguments:
 
     def _maybe_release(self) -> None:
         """Lets go what was held, once it is neither a placeholder nor inside a JSON string."""
+        if self._quoted and not self._state.whole:
+            return
         text = self.text
         if self._quoted or text.lstrip(_BLANKS).startswith('"'):
             self._quoted = True
             if self._state.whole:
                 self._unquote(text)
         elif not _MAYBE_PLACEHOLDER.fullmatch(text):
-            self._holding = False
-            self.sound = text.lstrip(_BLANKS).startswith("{")
-            self._release(text, sound=self.sound)
+            self._let_go(text, sound=_maybe_object(text))
 
     def _unquote(self, text: str) -> None:
         """One level of double encoding is undone, for an object only."""
         inner = jsontext.parse(text)
         if self._nothing(inner):
             return  # a placeholder in quotes: the end, or what follows, decides
-        self._holding = False
         try:
             doubled = isinstance(jsontext.parse(inner), dict)
         except ValueError:
             doubled = False
         if doubled:
             self._note("args-double-encoded")
-        self.sound = doubled
-        self._release(inner if doubled else text, sound=doubled)
+        self._let_go(inner if doubled else text, sound=doubled)
 
     def _after_whole(self, text: str) -> None:
         if self._holding:
@@ -294,8 +297,6 @@ class JSONArguments:
             return
         state = _readable(text)
         if state is None:
-            self._holding = False
-            self._release(self.text, sound=self.sound)
             self._pass_on(text)
             return
         self._note("args-placeholder")
@@ -305,15 +306,18 @@ class JSONArguments:
     # ---- out
 
     def _pass_on(self, text: str) -> None:
-        if self._holding:
-            self._holding = False
-            self._release(self.text, sound=self.sound)
+        held = self.text if self._holding else ""
         if not self._broken:
             self._note("args-not-json")
-        self._broken, self.sound = True, False
+        self._broken = True
         self._parts.append(text)
         self._size += len(text)
-        self._release(text, sound=False)
+        self._let_go(held + text, sound=False)
+
+    def _let_go(self, text: str, *, sound: bool) -> None:
+        """Nothing is held back from here on."""
+        self._holding, self.sound = False, sound
+        self._release(text, sound=sound)
 
     def _release(self, text: str, *, sound: bool) -> None:
         if text:

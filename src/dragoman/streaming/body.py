@@ -8,6 +8,7 @@ trailer follows it. Anything else is no answer: ``BodyReader.rubbish`` says what
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 
 import msgspec
@@ -84,15 +85,14 @@ class JSONObjectReader:
                     return found
                 self._depth, position = 1, begin + 1
             position = self._end_of_object(data, position)
-            if self._depth:
-                break
-            found.append(b"".join([*self._parts, data[begin:position]]))
-            self._parts, self._size, begin = [], 0, position
-        if self._depth:
-            self._parts.append(data[begin:])
-            self._size += len(data) - begin
+            self._parts.append(data[begin:position])
+            self._size += position - begin
             if self._size > self._limit:
                 raise RemoteProtocolError(f"the upstream sent a JSON object of more than {self._limit} bytes")
+            if self._depth:
+                break
+            found.append(b"".join(self._parts))
+            self._parts, self._size, begin = [], 0, position
         return found
 
     def _end_of_object(self, data: bytes, position: int) -> int:
@@ -120,16 +120,20 @@ class JSONObjectReader:
 
 
 class BodyReader:
-    """An upstream's bytes, in any cut, to records. Raises ``RemoteProtocolError`` past a limit."""
+    """An upstream's bytes, in any cut, to records.
 
-    def __init__(self, limits: StreamLimits) -> None:
+    ``note`` gets the slug of each oddity. Raises ``RemoteProtocolError`` past a limit.
+    """
+
+    def __init__(self, limits: StreamLimits, note: Callable[[str], None] = lambda slug: None) -> None:
         self.records = 0
         self.cut = False
         """After ``finish``: the last record was not whole."""
         self._limits = limits
         self._kind = _Kind.UNKNOWN
         self._head = b""
-        self._events = ServerSentEventReader(limits.event)
+        self._note = note
+        self._events = ServerSentEventReader(limits.event, note)
         self._objects = JSONObjectReader(limits.answer)
         self._first: bytes | None = None  # the first object, until it is known whether others follow
         self._several = False
@@ -186,6 +190,8 @@ class BodyReader:
             self._head = head
             return b""
         text = head.removeprefix(_BOM)
+        if text is not head and len(text) < len(head):
+            self._note("body-byte-order-mark")
         first = text.lstrip(_BLANK)[:1]
         if not first:
             self._head = head
@@ -195,6 +201,7 @@ class BodyReader:
             case b"{":
                 self._kind = _Kind.OBJECTS
             case b"[":
+                self._note("body-json-array")
                 self._kind = _Kind.ARRAY
             case b"<":
                 self._kind = _Kind.RUBBISH
@@ -210,6 +217,7 @@ class BodyReader:
             elif self._first is None:
                 self._first = item
             else:
+                self._note("body-json-lines")
                 found += [ServerSentEvent("", self._first), ServerSentEvent("", item)]
                 self._first, self._several = None, True
         if self._objects.stopped and self._first is not None:  # a trailer in another form says nothing

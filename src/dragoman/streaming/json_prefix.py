@@ -75,6 +75,11 @@ class JSONPrefix:
         return other
 
     @property
+    def begun(self) -> bool:
+        """Whether anything but blanks was read."""
+        return self._mode is not _M.VALUE or self._stack is not None
+
+    @property
     def whole(self) -> bool:
         """Whether the text is a whole value; a number at the top never is: a digit may follow."""
         return self._mode is _M.AFTER and self._stack is None

@@ -90,8 +90,10 @@ class Sequencer:
         block = self._calls[id(call)] = Block(e.ToolCallStart, None, call)
         self.open(block, start)
 
-    def feed_call(self, call: Call, delta: e.ToolCallDelta) -> None:
-        self.push(self._calls[id(call)], delta)
+    def feed_call(self, call: Call, deltas: list[e.ToolCallDelta]) -> None:
+        block = self._calls[id(call)]
+        for delta in deltas:
+            self.push(block, delta)
         if len(self._queue) > 1 and not self._ending:
             self._advance()
 

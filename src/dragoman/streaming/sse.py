@@ -8,6 +8,8 @@ CRLF end a line: bytes are never decoded before they are cut.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from dragoman import jsontext
@@ -26,14 +28,16 @@ class ServerSentEvent(msgspec.Struct, frozen=True):
 class ServerSentEventReader:
     """Bytes in any cut to events. ``cut`` tells after ``finish`` that the last event was not whole.
 
-    Raises ``RemoteProtocolError`` for an event of more than ``limit`` bytes.
+    ``note`` gets the slug of each oddity. Raises ``RemoteProtocolError`` for an event of more than ``limit`` bytes.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, note: Callable[[str], None]) -> None:
         self.cut = False
         self._limit = limit
+        self._note = note
         self._parts: list[bytes] = []  # of the line that has not ended
-        self._size = 0  # of the event that has not ended
+        self._pending = 0  # bytes in it
+        self._size = 0  # bytes in the whole lines of the event that has not ended
         self._after_cr = False
         self._event = ""
         self._data: list[bytes] = []
@@ -48,24 +52,24 @@ class ServerSentEventReader:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         elif data:
             self._after_cr = False
-        self._size += len(data)
         if b"\n" not in data:
             self._parts.append(data)
-            self._bound()
+            self._pending += len(data)
+            self._bound(self._pending)
             return []
         if self._parts:
             self._parts.append(data)
             data = b"".join(self._parts)
         lines = data.split(b"\n")
         rest = lines.pop()
-        self._parts = [rest] if rest else []
+        self._parts, self._pending = [rest] if rest else [], len(rest)
         events: list[ServerSentEvent] = []
         for line in lines:
             if line:
                 self._field(line)
             elif event := self._dispatch():
                 events.append(event)
-        self._bound()
+        self._bound(len(rest))
         return events
 
     def finish(self) -> list[ServerSentEvent]:
@@ -80,9 +84,12 @@ class ServerSentEventReader:
         if event.data != DONE and not _is_json(event.data):
             self.cut = True
             return []
+        self._note("sse-no-final-blank-line")
         return [event]
 
     def _field(self, line: bytes) -> None:
+        self._size += len(line)
+        self._bound(0)
         name, _, value = line.partition(b":")
         if value[:1] == b" ":
             value = value[1:]
@@ -90,26 +97,29 @@ class ServerSentEventReader:
             self._data.append(value)
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
-        elif name == b"error" and value:  # quirk: error-as-field-name
+        elif name == b"error" and value:
+            self._note("error-as-field-name")
             self._event = "error"
             self._data.append(value)
 
     def _dispatch(self) -> ServerSentEvent | None:
         event, fields = self._event, self._data
-        self._size = sum(map(len, self._parts))
+        self._event, self._data, self._size = "", [], 0
         if not fields:
-            self._event = ""
             return None
-        self._event, self._data = "", []
         data = (fields[0] if len(fields) == 1 else b"\n".join(fields)).strip()
-        if data.startswith(b"data:"):  # quirk: sse-double-data-prefix
+        if data.startswith(b"data:"):
+            self._note("sse-double-data-prefix")
             data = data[5:].strip()
-        if not data or data.startswith(b":"):  # quirk: sse-comment-as-data
+        if not data:
+            return None
+        if data.startswith(b":"):
+            self._note("sse-comment-as-data")
             return None
         return ServerSentEvent(event, data)
 
-    def _bound(self) -> None:
-        if self._size > self._limit:
+    def _bound(self, pending: int) -> None:
+        if self._size + pending > self._limit:
             raise RemoteProtocolError(f"the upstream sent an event of more than {self._limit} bytes")
 
 

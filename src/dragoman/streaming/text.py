@@ -9,7 +9,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 class SurrogateJoiner:
     """Joins a surrogate pair that was cut over two deltas; a lone half becomes U+FFFD.
 
-    Only the first and the last character of a delta can be halves (``jsontext.parse`` sees to it).
+    Deltas whose first and last characters are no halves are taken to hold none (``jsontext.parse`` sees to it).
     """
 
     __slots__ = ("_high",)
@@ -21,17 +21,10 @@ class SurrogateJoiner:
         """The text that is whole by now."""
         if not text or not (self._high or "\ud800" <= text[0] <= "\udfff" or "\ud800" <= text[-1] <= "\udfff"):
             return text
-        high, self._high = self._high, ""
-        if "\udc00" <= text[0] <= "\udfff":
-            first = (high + text[0]).encode("utf-16-le", "surrogatepass").decode("utf-16-le") if high else _REPLACEMENT
-            text = first + text[1:]
-        elif high:
-            text = _REPLACEMENT + text
+        text, self._high = self._high + text, ""
         if "\ud800" <= text[-1] <= "\udbff":
-            self._high, text = text[-1], text[:-1]
-        elif "\udc00" <= text[-1] <= "\udfff":
-            text = text[:-1] + _REPLACEMENT
-        return text
+            text, self._high = text[:-1], text[-1]
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
     def finish(self) -> str:
         """What is left at the end: U+FFFD for a half that never got its partner."""

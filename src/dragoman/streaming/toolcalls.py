@@ -81,7 +81,7 @@ class Sink(Protocol):
     """Where announced calls go: the sequencer."""
 
     def open_call(self, call: Call, start: ToolCallStart) -> None: ...
-    def feed_call(self, call: Call, delta: ToolCallDelta) -> None: ...
+    def feed_call(self, call: Call, deltas: list[ToolCallDelta]) -> None: ...
     def end_call(self, call: Call, end: ToolCallEnd) -> None: ...
 
 
@@ -95,6 +95,7 @@ class ToolCallAssembler:
         ids: Ids,
         sink: Sink,
         note: Callable[[str], None],
+        lose: Callable[[str], None],
         legal_id: re.Pattern[str] | None = None,
     ) -> None:
         self.announced = 0
@@ -106,6 +107,7 @@ class ToolCallAssembler:
         self._ids = ids
         self._sink = sink
         self._note = note
+        self._lose = lose
         self._legal_id = legal_id
         self._calls: list[Call] = []
         self._waiting = 0  # the place of the first call that is neither announced nor dropped
@@ -146,7 +148,9 @@ class ToolCallAssembler:
         self._release(call)
 
     def whole(self, fragment: CallFragment) -> None:
-        """A call of its own in one piece, whatever else looks like it."""
+        """A call of its own in one piece, whatever else looks like it; in such a dialect ids are optional."""
+        if fragment.id is None:
+            fragment = msgspec.structs.replace(fragment, id=self._ids("call_"))
         call = self._open(fragment)
         self._apply(call, fragment)
         call.ended = True
@@ -225,7 +229,7 @@ class ToolCallAssembler:
                 return True
             declared = name in self._tools and known in self._tools
             return declared and not call.arguments.open and not name.startswith(known)
-        if not call.done or fragment.arguments is None:
+        if not call.done or not (fragment.arguments or "").strip():
             return False
         if fragment.id is None and call.id is None:
             return True
@@ -240,6 +244,7 @@ class ToolCallAssembler:
             return latest
         if fragment.index is None or fragment.arguments is None:
             self._note("continuation-orphan")
+            self._lose("arguments without a call")
             return None
         return self._open(fragment)
 
@@ -306,12 +311,16 @@ class ToolCallAssembler:
 
     def _late(self, call: Call, fragment: CallFragment) -> None:
         """A fragment for a call that has ended: an echo, or lost."""
-        if fragment.arguments is not None and not call.arguments.repeats(fragment.arguments):
+        call.arguments.feed(fragment.arguments or "")
+        if any(delta.text.strip() for delta in call.arguments.out):
             self._note("args-after-end")
+            self._lose("arguments of a call that was over")
+        call.arguments.out = []
 
     def _drop(self, call: Call) -> None:
         self.dropped += 1
         self._note("name-never")
+        self._lose("a call without a name")
 
     # ---- out
 
@@ -384,6 +393,6 @@ class ToolCallAssembler:
         return id
 
     def _flush(self, call: Call) -> None:
-        for delta in call.arguments.out:
-            self._sink.feed_call(call, delta)
-        call.arguments.out.clear()
+        if deltas := call.arguments.out:
+            call.arguments.out = []
+            self._sink.feed_call(call, deltas)  # may end the call from within

@@ -1,0 +1,40 @@
+# The two commands: `make serve` shows the gateway on its demo upstream, `make test` runs all tests.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: serve test check format bench clean
+
+serve: .venv/runtime ## the gateway on its demo upstream: no network, no keys
+	$(BIN)/dragoman serve --demo $(ARGS)
+
+test: .venv/develop ## all tests
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+check: .venv/develop ## format, lint, strict types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/develop
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/develop ## deltas per second of each pair, import time
+	$(BIN)/python -m bench $(ARGS)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==26.3
+	@touch $@
+
+.venv/runtime: .venv/pip pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/develop: .venv/pip pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@ .venv/runtime

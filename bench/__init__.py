@@ -1,0 +1,1 @@
+"""Measurements, never tests: what the library costs, on the machine at hand."""

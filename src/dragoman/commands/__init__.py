@@ -1,0 +1,1 @@
+"""The commands of ``dragoman`` that work on files and pipes; ``cli`` declares them."""

@@ -1,0 +1,181 @@
+"""An upstream's chat completion, streamed or whole, told to the assembler.
+
+The order of looking in a chunk: errors, since what stands beside one is no answer; the envelope;
+the choices (each: its delta or message, then its finish); usage; sources of the whole answer. The
+body of a whole answer is one chunk whose messages are deltas.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman import jsontext
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.canonical.events import FinishReason
+from dragoman.dialects.chat.citations import read_sources
+from dragoman.dialects.chat.deltas import DeltaReader
+from dragoman.dialects.chat.errors import error_in, parse_error, unreadable
+from dragoman.dialects.chat.usage import parse_usage
+from dragoman.dialects.chat.wire import ENVELOPE_NATIVE, FAILED, FINISH, INTERRUPTED, RENDERED_FINISH
+from dragoman.streaming.answer import AnswerAssembler
+from dragoman.streaming.fragments import read_fragment
+from dragoman.streaming.sse import DONE, ServerSentEvent
+
+_JSON = dict[str, Any]
+
+
+class ChatDecoder:
+    """Reads the records of one answer; never raises for what is in them."""
+
+    def __init__(self, assembler: AnswerAssembler) -> None:
+        self._assembler = assembler
+        self._several = assembler.context.choices > 1
+        self._choices = {0: DeltaReader(assembler)}
+        self._enveloped = False
+        self._done = False
+
+    # ---- records
+
+    def decode(self, record: ServerSentEvent) -> None:
+        """One event of a stream. Nothing counts after ``[DONE]``."""
+        if self._done:
+            return
+        data = record.data
+        if data[:6] == DONE:
+            self._finish_choices()
+            self._done = True
+            self._assembler.terminate()
+            return
+        try:
+            value = jsontext.parse(data)
+        except ValueError:
+            self._unreadable(record)
+            return
+        if type(value) is dict:
+            self._chunk(value, record.event)
+        elif record.event == "error":
+            self._assembler.fail(parse_error(0, value))
+        elif isinstance(value, list):
+            self._assembler.quirk("chunk-in-array")
+            for item in value:
+                if isinstance(item, dict):
+                    self._chunk(item, record.event)
+
+    def decode_body(self, body: Any) -> None:
+        """A whole answer, from its JSON."""
+        if isinstance(body, list):
+            body = next((item for item in body if isinstance(item, dict)), None)
+        if not isinstance(body, dict):
+            self._assembler.fail(unreadable("the upstream's answer is malformed: not a completion"))
+        elif self._chunk(body, "", whole=True):
+            if _list(_opened(body).get("choices")):
+                self._finish_choices()
+                self._assembler.terminate()
+            else:
+                self._assembler.fail(unreadable("the upstream's answer is empty: it has no choices"))
+        self._done = True
+
+    def finish(self) -> None:
+        """The end of the bytes: text that was held comes out."""
+        if not self._done:
+            self._finish_choices()
+
+    def _finish_choices(self) -> None:
+        for index, choice in self._choices.items():
+            if self._several:
+                self._assembler.choice(index)
+            choice.finish()
+
+    def _unreadable(self, record: ServerSentEvent) -> None:
+        """Data that is no JSON: a corrupt chunk, unless it is an event of another kind."""
+        if record.event == "error":
+            self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
+        elif record.event in ("", "message") or record.data[:1] in (b"{", b"["):
+            self._assembler.fail(unreadable("the upstream sent an event that is malformed JSON"))
+
+    # ---- one chunk
+
+    def _chunk(self, value: _JSON, event: str, *, whole: bool = False) -> bool:
+        """Tells one chunk; false if it reports an error instead."""
+        if error := error_in(value, event):
+            self._assembler.fail(error)
+            return False
+        if "choices" not in value and (inner := _opened(value)) is not value:
+            self._assembler.quirk("answer-wrapped")
+            return self._chunk(inner, event, whole=whole)
+        if not self._enveloped:
+            self._envelope(value)
+        usage = value.get("usage")
+        for item in _list(value.get("choices")):
+            if isinstance(item, dict):
+                self._choice(item, whole)
+                if not usage and (usage := item.get("usage")):
+                    self._assembler.quirk("usage-in-choice")
+        if not usage and isinstance(groq := value.get("x_groq"), dict):
+            usage = groq.get("usage")
+        if usage and (counts := parse_usage(usage)):
+            self._assembler.usage(counts, usage)
+        if value.get("citations") or value.get("search_results"):
+            for citation in read_sources(value):
+                self._choices[0].cite(citation)
+        return True
+
+    def _envelope(self, value: _JSON) -> None:
+        """Id, model and time come from the first chunk that has them (case ``azure-prompt-filter-first``)."""
+        name, model, created = value.get("id"), value.get("model"), value.get("created")
+        name = name if isinstance(name, str) else None
+        model = model if isinstance(model, str) else None
+        created = int(created) if isinstance(created, int | float) and not isinstance(created, bool) else None
+        native = {member: held for member in ENVELOPE_NATIVE if (held := value.get(member)) is not None}
+        self._enveloped = bool(name and model and created)
+        self._assembler.envelope(id=name, model=model, created=created, native=native or None)
+
+    def _choice(self, item: _JSON, whole: bool) -> None:
+        index = 0
+        if self._several:
+            index = read_fragment(index=item.get("index")).index or 0
+            if index >= self._assembler.context.choices:
+                index = 0
+            self._assembler.choice(index)
+            if index not in self._choices:
+                self._choices[index] = DeltaReader(self._assembler)
+        self._choices[index].read(item, whole)
+        word = item.get("finish_reason")
+        if not word and (word := item.get("finishReason")):
+            self._assembler.quirk("finish-camel-case-key")
+        if word and isinstance(word, str) and (word := word.strip()):
+            self._finish(word)
+
+    def _finish(self, word: str) -> None:
+        folded = word.lower()
+        if folded in FAILED:
+            message = f"the upstream ended its answer with an error: {word}"
+            self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code=folded))
+        elif folded in INTERRUPTED:
+            self._assembler.interrupt(f"the upstream broke off its answer: {word}")
+        else:
+            reason = FINISH.get(folded)
+            if reason is None:
+                self._assembler.quirk("finish-unknown-word")
+            elif RENDERED_FINISH[reason] != word:
+                self._assembler.quirk("finish-foreign-word")
+            self._assembler.finish(reason or FinishReason.STOP, word)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def _list(value: Any) -> list[Any]:
+    """A list; a lone object is a list of one."""
+    if isinstance(value, list):
+        return value
+    return [value] if isinstance(value, dict) else []
+
+
+def _opened(value: _JSON) -> _JSON:
+    """The completion in a known envelope, ``{"data": {…}, "success": true}``; else the value itself."""
+    if "choices" not in value:
+        for name in ("data", "result"):
+            if isinstance(inner := value.get(name), dict) and ("choices" in inner or "error" in inner):
+                return inner
+    return value

@@ -1,0 +1,52 @@
+"""Errors: OpenAI's body, read and written by what both OpenAI dialects share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects import openai_shapes
+from dragoman.dialects.chat.wire import NAME
+
+_SIGNS = frozenset({"error", "type", "base_resp"})
+
+render_error = openai_shapes.render_error
+status_of = openai_shapes.status_of
+
+
+def parse_error(status: int, body: Any) -> Error:
+    """The error in a body that came with this HTTP status; never raises."""
+    return openai_shapes.parse_error(status, body, NAME)
+
+
+def error_in(value: dict[str, Any], event: str = "") -> Error | None:
+    """The error that an event or a body of a 200 reports, wherever it stands (design/streams.md, 7).
+
+    Looked for before anything else: beside an error, ``choices`` is empty or holds a word that
+    reads like an exotic finish (cases ``error-empty-choices``, ``error-openrouter-finish-error``).
+    """
+    if event == "error" or value.get("object") == "error":
+        return parse_error(0, value)
+    if not _SIGNS.isdisjoint(value):
+        if _means(value.get("error")) or (value.get("type") == "error" and not value.get("choices")):
+            return parse_error(0, value)
+        answer = value.get("base_resp")  # MiniMax; 0 is success
+        if isinstance(answer, dict) and answer.get("status_code") not in (None, 0, "0", ""):
+            return parse_error(0, answer)
+    choices = value.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and "error" in choice and _means(choice["error"]):
+            return parse_error(0, choice)
+    return None
+
+
+def _means(error: Any) -> bool:
+    """Whether an ``error`` member tells of one: some servers always send it, empty."""
+    if isinstance(error, dict):
+        return any(error.values())
+    return bool(error.strip()) if isinstance(error, str) else bool(error)
+
+
+def unreadable(message: str) -> Error:
+    """An answer that cannot be read, or that is none."""
+    return Error(kind=ErrorKind.BAD_UPSTREAM, message=message, origin=NAME)

@@ -1,0 +1,177 @@
+"""The messages of a client, read into canonical turns.
+
+A tool's result is a part of a user message; neighbouring ``tool`` messages become one. Aliases of
+call ids that an earlier answer gave out are undone. Broken arguments are wrapped for every upstream,
+many of which parse them strictly (design/requests.md, 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dragoman import jsontext
+from dragoman.canonical.aliases import original
+from dragoman.canonical.request import (
+    Audio,
+    Document,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Refusal,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_cache, parse_content, refuse
+from dragoman.dialects.chat.reasoning import parse_reasoning
+from dragoman.dialects.chat.wire import thought_signature
+
+_MEMBERS = frozenset(
+    {
+        *("role", "content", "name", "refusal", "tool_calls", "function_call", "tool_call_id"),
+        *("reasoning_content", "reasoning", "reasoning_details", "extra_content"),
+        *("annotations", "images", "audio", "cache_control", "prompt_cache_breakpoint"),
+    }
+)
+
+
+def history_arguments(value: Any) -> str:
+    """The arguments of an earlier call as the text of a JSON object.
+
+    Nothing becomes ``{}``; what is no object is wrapped, as Anthropic documents it:
+    ``{"INVALID_JSON": text}``.
+    """
+    if isinstance(value, dict):
+        return jsontext.render(value).decode()
+    text = value if isinstance(value, str) else "" if value is None else jsontext.render(value).decode()
+    if not text.strip() or text.strip() == "null":
+        return "{}"
+    try:
+        sound = isinstance(jsontext.parse(text), dict)
+    except ValueError:
+        sound = False
+    return text if sound else jsontext.render({"INVALID_JSON": text}).decode()
+
+
+class HistoryReader:
+    """Reads ``messages``; ``unknown`` collects the paths of members that have no canonical form.
+
+    Raises ``InvalidRequest`` that names the field.
+    """
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self._messages: list[Message] = []
+        self._results: list[Part] = []
+        self._legacy = ""  # the id given to the latest call of the old form, which has none
+
+    def read(self, messages: Any) -> tuple[Message, ...]:
+        if not isinstance(messages, list) or not messages:
+            raise refuse("messages must be a non-empty list.", "messages")
+        readers: dict[Any, Callable[[JSON, str], None]] = {
+            "system": self._system,
+            "developer": self._system,
+            "user": self._user,
+            "assistant": self._assistant,
+            "tool": self._tool,
+            "function": self._function,
+        }
+        for number, message in enumerate(messages):
+            where = f"messages[{number}]"
+            role = need_object(message, where).get("role")
+            reader = readers.get(role) if isinstance(role, str) else None
+            if reader is None:
+                raise refuse(f"{where}.role must be one of {', '.join(readers)}.", f"{where}.role")
+            if role not in ("tool", "function"):
+                self._end_results()
+            self.unknown += [f"{where}.{key}" for key, held in message.items() if key not in _MEMBERS and held]
+            reader(message, where)
+        self._end_results()
+        return tuple(self._messages)
+
+    def _end_results(self) -> None:
+        if self._results:
+            self._messages.append(Message(Role.USER, tuple(self._results)))
+            self._results = []
+
+    def _system(self, message: JSON, where: str) -> None:
+        self._messages.append(Message(Role(message["role"]), tuple(self._content(message, where))))
+
+    def _user(self, message: JSON, where: str) -> None:
+        if message.get("content") is None:
+            raise refuse(f"{where}.content is missing.", f"{where}.content")
+        if message.get("name"):
+            self.unknown.append(f"{where}.name")
+        self._messages.append(Message(Role.USER, tuple(self._content(message, where))))
+
+    def _content(self, message: JSON, where: str) -> list[Part]:
+        return parse_content(message.get("content"), f"{where}.content")
+
+    def _tool(self, message: JSON, where: str) -> None:
+        id = message.get("tool_call_id")
+        if not isinstance(id, str) or not id:
+            raise refuse(f"{where}.tool_call_id must name the call that was answered.", f"{where}.tool_call_id")
+        self._result(message, where, original(id))
+
+    def _function(self, message: JSON, where: str) -> None:
+        self._result(message, where, self._legacy)
+
+    def _result(self, message: JSON, where: str, id: str) -> None:
+        content = self._content(message, where)
+        parts = tuple(part for part in content if isinstance(part, Text | Image | Document | Audio))
+        name = message.get("name")
+        name = name if isinstance(name, str) and name else None
+        self._results.append(ToolResult(id=id, parts=parts, name=name, cache=parse_cache(message)))
+
+    def _assistant(self, message: JSON, where: str) -> None:
+        parts: list[Part] = [*_reasoning(message)]
+        content = self._content(message, where)
+        if content and (signature := thought_signature(message.get("extra_content"))):
+            last = content[-1]
+            if isinstance(last, Text):
+                content[-1] = Text(text=last.text, cache=last.cache, signature=signature)
+        parts += content
+        if isinstance(refusal := message.get("refusal"), str) and refusal:
+            parts.append(Refusal(text=refusal))
+        self.unknown += [f"{where}.{name}" for name in ("audio", "images") if message.get(name)]
+        calls = message.get("tool_calls")
+        if calls is not None and not isinstance(calls, list):
+            raise refuse(f"{where}.tool_calls must be a list.", f"{where}.tool_calls")
+        parts += [_call(call, f"{where}.tool_calls[{number}]") for number, call in enumerate(calls or [])]
+        if not calls and message.get("function_call"):
+            parts.append(self._legacy_call(message["function_call"], where))
+        self._messages.append(Message(Role.ASSISTANT, tuple(parts)))
+
+    def _legacy_call(self, call: Any, where: str) -> ToolCall:
+        call = need_object(call, f"{where}.function_call")
+        name = need_text(call.get("name"), f"{where}.function_call.name")
+        self._legacy = f"call_{len(self._messages)}_{name}"[:64]
+        return ToolCall(id=self._legacy, name=name, arguments=history_arguments(call.get("arguments")))
+
+
+def _reasoning(message: JSON) -> list[Reasoning]:
+    text = message.get("reasoning_content") or message.get("reasoning")
+    return parse_reasoning(text if isinstance(text, str) else "", message.get("reasoning_details"))
+
+
+def _call(call: Any, where: str) -> ToolCall:
+    call = need_object(call, where)
+    id = call.get("id")
+    if not isinstance(id, str) or not id:
+        raise refuse(f"{where}.id must be a non-empty string.", f"{where}.id")
+    custom = call.get("type") == "custom"
+    member = "custom" if custom else "function"
+    body = need_object(call.get(member), f"{where}.{member}")
+    name = need_text(body.get("name"), f"{where}.{member}.name")
+    text = need_text(body.get("input"), f"{where}.custom.input") if custom else history_arguments(body.get("arguments"))
+    return ToolCall(
+        id=original(id),
+        name=name,
+        arguments=text,
+        kind="custom" if custom else "function",
+        signature=thought_signature(call.get("extra_content")),
+        cache=parse_cache(call),
+    )

@@ -1,0 +1,38 @@
+"""``gemini``: Google's Generate Content API."""
+
+from __future__ import annotations
+
+from dragoman.dialects.contract import Dialect
+from dragoman.dialects.gemini import endpoints
+from dragoman.dialects.gemini.check import check
+from dragoman.dialects.gemini.decode import Decoder
+from dragoman.dialects.gemini.encode import Encoder
+from dragoman.dialects.gemini.errors import parse_error, render_error, status_of
+from dragoman.dialects.gemini.render import adapt_request, render_request
+from dragoman.dialects.gemini.request import parse_request
+from dragoman.dialects.gemini.response import render_response
+from dragoman.dialects.gemini.wire import NAME, QUIRKS
+
+DIALECT = Dialect(
+    name=NAME,
+    title="Google Generate Content",
+    routes=endpoints.ROUTES,
+    heartbeat=b"\n",
+    parse_request=parse_request,
+    render_request=render_request,
+    adapt_request=adapt_request,
+    decoder=Decoder,
+    encoder=Encoder,
+    render_response=render_response,
+    parse_error=parse_error,
+    render_error=render_error,
+    status_of=status_of,
+    render_models=endpoints.render_models,
+    render_model=endpoints.render_model,
+    authorize=endpoints.authorize,
+    client_headers=endpoints.client_headers,
+    check=check,
+    model_headers=("x-goog-api-key", "x-goog-api-client"),
+    quirks=QUIRKS,
+    array_stream=True,
+)

@@ -1,0 +1,38 @@
+"""OpenAI's Responses API, as a client's and as an upstream's dialect."""
+
+from __future__ import annotations
+
+from dragoman.dialects import openai_shapes
+from dragoman.dialects.contract import Dialect
+from dragoman.dialects.responses import endpoints
+from dragoman.dialects.responses.check import check
+from dragoman.dialects.responses.decode import ResponsesDecoder
+from dragoman.dialects.responses.encode import ResponsesEncoder
+from dragoman.dialects.responses.errors import parse_error, render_error, status_of
+from dragoman.dialects.responses.request import adapt_request, parse_request, render_request
+from dragoman.dialects.responses.response import render_response
+from dragoman.dialects.responses.wire import NAME, QUIRKS
+
+DIALECT = Dialect(
+    name=NAME,
+    title="OpenAI Responses",
+    routes=endpoints.ROUTES,
+    heartbeat=endpoints.HEARTBEAT,
+    parse_request=parse_request,
+    render_request=render_request,
+    adapt_request=adapt_request,
+    decoder=ResponsesDecoder,
+    encoder=ResponsesEncoder,
+    render_response=render_response,
+    parse_error=parse_error,
+    render_error=render_error,
+    status_of=status_of,
+    render_models=openai_shapes.render_models,
+    render_model=openai_shapes.render_model,
+    authorize=openai_shapes.authorize,
+    client_headers=openai_shapes.client_headers,
+    check=check,
+    base_path=endpoints.BASE_PATH,
+    forward_headers=endpoints.FORWARD_HEADERS,
+    quirks=QUIRKS,
+)

@@ -1,0 +1,277 @@
+"""What output items say: deltas as they come, snapshots only for what the deltas did not bring.
+
+OpenAI tells each text up to five times (deltas, ``.done``, part done, item done, final output);
+other servers tell it in any one of these places alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.canonical.events import Citation, Media, ToolKind
+from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.responses.items import Item
+from dragoman.dialects.responses.wire import (
+    CALL,
+    CLIENT_CALLS,
+    IMAGE_CALL,
+    JSON,
+    MESSAGE,
+    NAME,
+    OTHER,
+    REASONING,
+    TOOL,
+    delta_of,
+    index_of,
+    list_of,
+    text_of,
+)
+from dragoman.streaming.answer import AnswerAssembler
+from dragoman.streaming.toolcalls import CallFragment
+
+TEXT, REFUSAL, SUMMARY, RAW = "text", "refusal", "summary", "raw"
+"""Kinds of parts: the two of a message, the two of a reasoning item."""
+
+_PARAGRAPH = "\n\n"
+
+
+def remainder(told: str, whole: str) -> str | None:
+    """What the whole has beyond what was told; ``None`` if it is another text.
+
+    Compared in UTF-16 units: a delta may have ended inside of a pair.
+    """
+    if whole.startswith(told):
+        return whole[len(told) :]
+    before, after = (text.encode("utf-16-le", "surrogatepass") for text in (told, whole))
+    if after.startswith(before):
+        return after[len(before) :].decode("utf-16-le", "surrogatepass")
+    return None
+
+
+def read_citation(raw: JSON) -> Citation:
+    """An annotation; some servers nest it as the chat dialect does."""
+    inner = raw.get("url_citation")
+    found = inner if isinstance(inner, dict) else raw
+    return Citation(
+        url=text_of(found.get("url")),
+        title=text_of(found.get("title")) or text_of(found.get("filename")),
+        start=index_of(found.get("start_index")),
+        end=index_of(found.get("end_index")),
+        origin=NAME,
+        native=raw,
+    )
+
+
+def kind_of(item: Item) -> ToolKind:
+    return "custom" if item.kind == "custom_tool_call" else "function"
+
+
+class Contents:
+    """Tells the assembler what items say."""
+
+    def __init__(self, answer: AnswerAssembler) -> None:
+        self.answer = answer
+
+    # ---- texts
+
+    def text(self, item: Item, kind: str, number: int | None, text: str, logprobs: Any = None) -> None:
+        """More text of a message."""
+        if not text:
+            return
+        native: JSON | None = {"logprobs": logprobs} if isinstance(logprobs, list) and logprobs else None
+        if item.phase is not None and not any(part.pieces for part in item.parts.values()):
+            native = {**(native or {}), "phase": item.phase}
+        part = item.part(kind, number)
+        part.pieces.append(text)
+        key = (item.number, kind, item.newest[kind])
+        self.answer.text(text, key, refusal=kind == REFUSAL, native=native)
+
+    def thought(self, item: Item, kind: str, number: int | None, text: str) -> None:
+        """More reasoning; parts of one item are paragraphs of one block."""
+        if not text:
+            return
+        latest = item.newest.get(kind)
+        part = item.part(kind, number)
+        begins = (latest != item.newest[kind] or not part.pieces) and self._told(item, kind)
+        part.pieces.append(text)
+        self.answer.reasoning(_PARAGRAPH + text if begins else text, (item.number, kind), summary=kind == SUMMARY)
+
+    def supply(self, item: Item, kind: str, number: int | None, whole: str, logprobs: Any = None) -> None:
+        """A snapshot of one text."""
+        part = item.part(kind, number)
+        rest = remainder("".join(part.pieces), whole)
+        if rest is None:
+            if whole:
+                self.answer.quirk("snapshot-differs")
+        elif kind in (TEXT, REFUSAL):
+            self.text(item, kind, number, rest, None if part.pieces else logprobs)
+        else:
+            self.thought(item, kind, number, rest)
+
+    def cite(self, item: Item, number: int | None, annotation: Any) -> None:
+        """A source of a text, told once however often it is listed."""
+        part = item.part(TEXT, number)
+        if not isinstance(annotation, dict) or annotation in part.citations:
+            return
+        part.citations.append(annotation)
+        self.answer.cite(read_citation(annotation), (item.number, TEXT, item.newest[TEXT]))
+
+    def part_done(self, item: Item, number: int | None, raw: JSON) -> None:
+        """A snapshot of one part of a message or a reasoning item."""
+        kind = self.part_kind(item, raw)
+        if kind is None:
+            self.answer.lose(f"content part of type {raw.get('type')}")
+            return
+        self.supply(
+            item, kind, number, delta_of(raw.get("refusal" if kind == REFUSAL else "text")), raw.get("logprobs")
+        )
+        if kind == TEXT:
+            for annotation in list_of(raw.get("annotations")):
+                self.cite(item, number, annotation)
+
+    def part_kind(self, item: Item, raw: JSON) -> str | None:
+        """The kind of a part. The item decides: vLLM puts ``output_text`` parts into reasoning items
+        (vllm-project/vllm#24788)."""
+        named = raw.get("type")
+        if item.family == REASONING:
+            return SUMMARY if named == "summary_text" else RAW
+        if named == "refusal":
+            return REFUSAL
+        return TEXT if named in ("output_text", "text", None) else None
+
+    def end_part(self, item: Item, kind: str, number: int | None) -> None:
+        if number is None:
+            number = item.newest.get(kind, 0)
+        self.answer.end_block((item.number, kind, number))
+
+    # ---- calls
+
+    def call_header(self, item: Item, raw: JSON) -> None:
+        """Name and id of a call; told again only if they say something new."""
+        call_id, name = text_of(raw.get("call_id")), text_of(raw.get("name"))
+        if item.header and (name is None or name == item.name):
+            return
+        if call_id is None and name is None:
+            return
+        item.name = name or item.name
+        item.header = True
+        self.answer.call(self._fragment(item, namespace=text_of(raw.get("namespace"))))
+        held, item.held = item.held, []
+        if held:
+            self.answer.quirk("args-before-item")
+        for piece in held:  # one by one: a character may be cut between two of them
+            self.answer.call(CallFragment(index=item.number, arguments=piece, kind=kind_of(item)))
+
+    def call_delta(self, item: Item, text: str) -> None:
+        """More argument text. What comes before the header waits for it (docker/docker-agent#2976)."""
+        if not text:
+            return
+        item.streamed = True
+        if item.header:
+            self.answer.call(CallFragment(index=item.number, arguments=text, kind=kind_of(item)))
+        else:
+            item.held.append(text)
+
+    def end_call(self, item: Item) -> None:
+        """The call is over, with the latest snapshot of its arguments."""
+        if item.done:
+            return
+        item.done = True
+        if item.header:
+            self.answer.end_call(self._fragment(item, arguments=item.arguments or None))
+        else:
+            self.answer.lose("tool call without name and id")
+
+    def _fragment(self, item: Item, arguments: str | None = None, namespace: str | None = None) -> CallFragment:
+        return CallFragment(
+            index=item.number,
+            id=item.call_id,
+            name=item.name,
+            arguments=arguments,
+            kind=kind_of(item),
+            namespace=namespace,
+        )
+
+    # ---- whole items
+
+    def added(self, item: Item, raw: JSON) -> None:
+        """An item begins. What it already holds is a snapshot, for the case that nothing else comes."""
+        if item.early is not None:
+            self.answer.quirk("item-added-twice")
+        item.early = raw
+        item.phase = text_of(raw.get("phase")) or item.phase
+        if item.family == CALL:
+            self.call_header(item, raw)
+            item.arguments = item.arguments or delta_of(raw.get(CLIENT_CALLS[item.kind]))
+
+    def done(self, item: Item, raw: JSON) -> None:
+        """An item is over: ``raw`` is all of it. The same item may be told to be over several times."""
+        if item.rotates and not item.done:
+            self.answer.quirk("item-id-rotates")
+        match item.family:
+            case "message":
+                self._message_done(item, raw)
+            case "reasoning":
+                self._reasoning_done(item, raw)
+            case "call":
+                self.call_header(item, raw)
+                item.arguments = delta_of(raw.get(CLIENT_CALLS[item.kind])) or item.arguments
+                self.end_call(item)
+            case "tool" if not item.done:
+                self._tool_done(raw)
+            case "other" if not item.done:
+                self.answer.lose(f"output item of type {raw.get('type')}")
+        item.done = True
+
+    def leave(self, item: Item) -> None:
+        """No more comes of an item that was not said to be over."""
+        if item.done:
+            return
+        for (kind, number), part in item.parts.items():
+            if part.early and not part.pieces:
+                self.supply(item, kind, number, part.early)
+        if item.family in (MESSAGE, REASONING) and item.early is not None:
+            self.done(item, {**item.early, "encrypted_content": None})
+        elif item.family == CALL and not item.streamed and item.header and item.arguments:
+            self.answer.call(self._fragment(item, arguments=item.arguments))
+        elif item.family in (TOOL, OTHER):
+            self.answer.lose(f"output item of type {item.kind or 'unknown'} that was never done")
+
+    def _message_done(self, item: Item, raw: JSON) -> None:
+        item.phase = text_of(raw.get("phase")) or item.phase
+        content = raw.get("content")
+        parts = [{"text": content}] if isinstance(content, str) else list_of(content)
+        for number, part in enumerate(parts):
+            if isinstance(part, dict):
+                self.part_done(item, number, part)
+        for kind, number in list(item.parts):
+            self.end_part(item, kind, number)
+
+    def _reasoning_done(self, item: Item, raw: JSON) -> None:
+        for kind, member in ((SUMMARY, "summary"), (RAW, "content")):
+            value = raw.get(member)
+            parts = [{"text": value}] if isinstance(value, str) else list_of(value)
+            for number, part in enumerate(parts):
+                text = delta_of(part.get("text")) if isinstance(part, dict) else part if isinstance(part, str) else ""
+                self.supply(item, kind, number, text)
+        key = (item.number, RAW if RAW in item.newest and self._told(item, RAW) else SUMMARY)
+        proof = text_of(raw.get("encrypted_content"))
+        if proof and not item.proved:
+            item.proved = True
+            # an id that changes from event to event is none that the upstream would know again
+            id = None if item.rotates else text_of(raw.get("id"))
+            self.answer.prove(Opaque(NAME, "encrypted", proof, id), key)
+        for kind in (SUMMARY, RAW):
+            self.answer.end_block((item.number, kind))
+
+    def _told(self, item: Item, kind: str) -> bool:
+        return any(part.pieces for (name, _), part in item.parts.items() if name == kind)
+
+    def _tool_done(self, raw: JSON) -> None:
+        picture = text_of(raw.get("result")) if raw.get("type") == IMAGE_CALL else None
+        if picture is None:
+            self.answer.server_tool(raw)
+            return
+        form = text_of(raw.get("output_format")) or "png"
+        native = {name: value for name, value in raw.items() if name != "result"}
+        self.answer.media(Media(media_type=f"image/{form}", data=picture, native=native, origin=NAME))

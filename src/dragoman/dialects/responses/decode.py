@@ -1,0 +1,289 @@
+"""An upstream's Responses stream (or whole body) to what the assembler is told.
+
+Which item an event is about is decided in ``items``, what of it is news in ``contents``; this file knows
+the events. Nothing is ordered or dropped by ``sequence_number``: relays splice streams.
+Source: protocols/openai.md, part 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dragoman import jsontext
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.canonical.events import FinishReason, Usage
+from dragoman.dialects.responses import wire
+from dragoman.dialects.responses.contents import RAW, REFUSAL, SUMMARY, TEXT, Contents
+from dragoman.dialects.responses.errors import parse_error
+from dragoman.dialects.responses.items import Item, Items
+from dragoman.dialects.responses.wire import (
+    CALL,
+    JSON,
+    MESSAGE,
+    REASONING,
+    delta_of,
+    index_of,
+    list_of,
+    object_of,
+    text_of,
+)
+from dragoman.streaming.answer import AnswerAssembler
+from dragoman.streaming.sse import DONE, ServerSentEvent
+
+_COMPUTED = frozenset(
+    {"id", "object", "created_at", "model", "status", "output", "usage", "error", "incomplete_details"}
+)
+"""Members of a response object that every answer makes anew; the rest is the upstream's own envelope."""
+
+_PROGRESS = tuple(
+    f"response.{name}."
+    for name in (
+        *wire.HOSTED,
+        "mcp_call_arguments",
+        "code_interpreter_call_code",
+        "shell_call_command",
+        "shell_call_output_content",
+        "apply_patch_call_operation_diff",
+    )
+)
+"""Events inside hosted items: they tell in pieces what the done item tells whole."""
+
+
+def read_usage(raw: JSON) -> Usage:
+    """Counts; servers that wrap a chat server use its names."""
+    inputs = object_of(raw.get("input_tokens_details") or raw.get("prompt_tokens_details"))
+    outputs = object_of(raw.get("output_tokens_details") or raw.get("completion_tokens_details"))
+    return Usage(
+        input=wire.count_of(raw.get("input_tokens"), raw.get("prompt_tokens")),
+        output=wire.count_of(raw.get("output_tokens"), raw.get("completion_tokens")),
+        cached=wire.count_of(inputs.get("cached_tokens")),
+        cache_write=wire.count_of(inputs.get("cache_write_tokens")),
+        reasoning=wire.count_of(outputs.get("reasoning_tokens")),
+    )
+
+
+class ResponsesDecoder:
+    """Implements ``contract.Decoder`` for one answer."""
+
+    def __init__(self, assembler: AnswerAssembler) -> None:
+        self._answer = assembler
+        self._items = Items()
+        self._contents = Contents(assembler)
+        self._over = False
+        self._sentinel = False
+        self._handlers: dict[str, Callable[[JSON], None]] = {
+            "response.output_text.delta": lambda data: self._text_delta(TEXT, data),
+            "response.refusal.delta": lambda data: self._text_delta(REFUSAL, data),
+            "response.function_call_arguments.delta": self._arguments_delta,
+            "response.custom_tool_call_input.delta": self._arguments_delta,
+            "response.reasoning_text.delta": lambda data: self._thought_delta(RAW, "content_index", data),
+            "response.reasoning_summary_text.delta": lambda data: self._thought_delta(SUMMARY, "summary_index", data),
+            "response.output_text.done": lambda data: self._text_done(TEXT, "text", data),
+            "response.refusal.done": lambda data: self._text_done(REFUSAL, "refusal", data),
+            "response.function_call_arguments.done": lambda data: self._arguments_done("arguments", data),
+            "response.custom_tool_call_input.done": lambda data: self._arguments_done("input", data),
+            "response.reasoning_text.done": lambda data: self._thought_done(RAW, "content_index", data),
+            "response.reasoning_summary_text.done": lambda data: self._thought_done(SUMMARY, "summary_index", data),
+            "response.reasoning_summary_part.added": lambda data: self._summary_part(data, done=False),
+            "response.reasoning_summary_part.done": lambda data: self._summary_part(data, done=True),
+            "response.content_part.added": lambda data: self._content_part(data, done=False),
+            "response.content_part.done": lambda data: self._content_part(data, done=True),
+            "response.output_text.annotation.added": self._annotation,
+            "response.output_item.added": self._item_added,
+            "response.output_item.done": self._item_done,
+            "response.created": self._envelope,
+            "response.queued": self._envelope,
+            "response.in_progress": self._envelope,
+            "error": self._failure,
+            "response.error": self._failure,
+            "keepalive": lambda data: None,
+            "ping": lambda data: None,
+            **dict.fromkeys(wire.TERMINAL, self._terminal),
+        }
+
+    def decode(self, record: ServerSentEvent) -> None:
+        """One event; its type is in the data, or at least in the name."""
+        if record.data == DONE:
+            self._sentinel = True
+            return
+        try:
+            data = jsontext.parse(record.data)
+        except ValueError:
+            if not self._over:
+                self._answer.fail(_malformed("an event that is no JSON"))
+            return
+        for event in data if isinstance(data, list) else [data]:
+            if isinstance(event, dict):
+                self._event(record.event, event)
+            elif event is not None:
+                self._answer.fail(_malformed(f"an event that is no object: {event}"))
+
+    def decode_body(self, body: Any) -> None:
+        """The whole answer. A body that was streamed as one JSON value is the same."""
+        raw = next((item for item in body if isinstance(item, dict)), None) if isinstance(body, list) else body
+        if not isinstance(raw, dict):
+            self._answer.fail(_malformed("a body that is no object"))
+        elif isinstance(raw.get("output"), list) or raw.get("object") == "response":
+            self._terminal({"response": raw, "type": ""})
+        elif raw.get("type") in self._handlers:
+            self._event("", raw)
+            return
+        else:
+            self._answer.fail(parse_error(0, raw) if _is_error(raw) else _malformed("a body that is no response"))
+        self._answer.terminate()
+
+    def finish(self) -> None:
+        """The bytes are over: items that never ended are told as far as they are known."""
+        if not self._over:
+            self._leave_items()
+            if self._sentinel:
+                self._answer.terminate()
+
+    # ---- events
+
+    def _event(self, name: str, data: JSON) -> None:
+        kind = data.get("type")
+        if not isinstance(kind, str) or not kind:
+            kind = name
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            handler(data if data.get("type") == kind else {**data, "type": kind})
+        elif data.get("object") == "response":
+            self._terminal({"response": data, "type": ""})
+        elif data.get("error") or name == "error":
+            self._failure(data)
+        elif not kind.startswith(_PROGRESS):
+            self._answer.lose(f"event of type {kind or 'unknown'}")
+
+    def _text_delta(self, kind: str, data: JSON) -> None:
+        item = self._items.of_event(MESSAGE, data)
+        number = index_of(data.get("content_index"))
+        self._contents.text(item, kind, number, delta_of(data.get("delta")), data.get("logprobs"))
+
+    def _text_done(self, kind: str, member: str, data: JSON) -> None:
+        item = self._items.of_event(MESSAGE, data)
+        number = index_of(data.get("content_index"))
+        self._contents.supply(item, kind, number, delta_of(data.get(member)), data.get("logprobs"))
+
+    def _thought_delta(self, kind: str, place: str, data: JSON) -> None:
+        item = self._items.of_event(REASONING, data)
+        self._contents.thought(item, kind, index_of(data.get(place)), delta_of(data.get("delta")))
+
+    def _thought_done(self, kind: str, place: str, data: JSON) -> None:
+        item = self._items.of_event(REASONING, data)
+        self._contents.supply(item, kind, index_of(data.get(place)), delta_of(data.get("text")))
+
+    def _arguments_delta(self, data: JSON) -> None:
+        item = self._call_item(data)
+        self._contents.call_delta(item, delta_of(data.get("delta")))
+
+    def _arguments_done(self, member: str, data: JSON) -> None:
+        """A snapshot. The call is over with its item: a limit ends the arguments of half a call too."""
+        item = self._call_item(data)
+        item.arguments = delta_of(data.get(member)) or item.arguments
+
+    def _call_item(self, data: JSON) -> Item:
+        item = self._items.of_event(CALL, data)
+        if not item.kind:
+            item.kind = "custom_tool_call" if "custom" in str(data["type"]) else "function_call"
+        return item
+
+    def _summary_part(self, data: JSON, *, done: bool) -> None:
+        self._part(self._items.of_event(REASONING, data), SUMMARY, index_of(data.get("summary_index")), data, done=done)
+
+    def _content_part(self, data: JSON, *, done: bool) -> None:
+        """A part that begins tells nothing yet, not even its kind; vLLM has parts of messages in reasoning items."""
+        part = object_of(data.get("part"))
+        family = REASONING if part.get("type") in ("reasoning_text", "summary_text") else MESSAGE
+        if family == MESSAGE and self._items.is_reasoning(data):
+            family = REASONING
+        item = self._items.of_event(family, data)
+        kind = self._contents.part_kind(item, part)
+        if kind is not None:
+            self._part(item, kind, index_of(data.get("content_index")), data, done=done)
+        elif done:
+            self._answer.lose(f"content part of type {part.get('type')}")
+
+    def _part(self, item: Item, kind: str, number: int | None, data: JSON, *, done: bool) -> None:
+        raw = object_of(data.get("part"))
+        if done:
+            self._contents.part_done(item, number, raw)
+            return
+        if number is None and item.newest.get(kind) is not None:
+            number = item.newest[kind] + 1
+        item.part(kind, number).early = delta_of(raw.get("text") or raw.get("refusal"))
+
+    def _annotation(self, data: JSON) -> None:
+        item = self._items.of_event(MESSAGE, data)
+        self._contents.cite(item, index_of(data.get("content_index")), data.get("annotation"))
+
+    def _item_added(self, data: JSON) -> None:
+        raw = object_of(data.get("item"))
+        self._contents.added(self._items.of_item(raw, data, done=False), raw)
+
+    def _item_done(self, data: JSON) -> None:
+        raw = object_of(data.get("item"))
+        self._contents.done(self._items.of_item(raw, data, done=True), raw)
+
+    # ---- the envelope and the end
+
+    def _envelope(self, data: JSON) -> None:
+        response = object_of(data.get("response"))
+        self._answer.envelope(
+            id=text_of(response.get("id")),
+            model=text_of(response.get("model")),
+            created=index_of(response.get("created_at")),
+            native=_own(response),
+        )
+
+    def _failure(self, data: JSON) -> None:
+        self._answer.fail(parse_error(0, data))
+
+    def _terminal(self, data: JSON) -> None:
+        self._envelope(data)
+        response = object_of(data.get("response"))
+        status = str(response.get("status") or "")
+        if status not in wire.STATUSES:
+            status = wire.TERMINAL.get(data["type"], "" if status in ("queued", "in_progress") else "completed")
+        for item, raw in self._items.of_output(list_of(response.get("output"))):
+            self._contents.done(item, raw)
+        self._leave_items()
+        self._over = True
+        usage = object_of(response.get("usage"))
+        if usage:
+            self._answer.usage(read_usage(usage), usage)
+        self._end(status, response)
+
+    def _end(self, status: str, response: JSON) -> None:
+        native = _own(response)
+        match status:
+            case "completed":
+                self._answer.finish(FinishReason.STOP, status, native=native)
+            case "incomplete":
+                details = response.get("incomplete_details")
+                reason = text_of(details.get("reason") if isinstance(details, dict) else details)
+                finish = wire.INCOMPLETE.get(reason or "", FinishReason.LENGTH)
+                self._answer.finish(finish, reason, native=native)
+            case "failed":
+                self._answer.fail(parse_error(0, response.get("error") or {"message": "the response failed"}))
+            case "cancelled":
+                self._answer.interrupt("the upstream cancelled the response")
+            case _:
+                self._answer.interrupt("the upstream's response is not finished: it runs in the background there")
+
+    def _leave_items(self) -> None:
+        for item in self._items.all:
+            self._contents.leave(item)
+
+
+def _own(response: JSON) -> JSON:
+    return {name: value for name, value in response.items() if name not in _COMPUTED}
+
+
+def _is_error(raw: JSON) -> bool:
+    return any(raw.get(name) for name in ("error", "message", "detail"))
+
+
+def _malformed(what: str) -> Error:
+    return Error(kind=ErrorKind.BAD_UPSTREAM, message=f"the upstream sent {what}")

@@ -1,0 +1,191 @@
+"""The ``input`` of a client, read into canonical messages.
+
+Items are flat: calls, their results and reasoning stand beside messages. Neighbouring items of one
+voice become one message; two messages of a user stay two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman import jsontext
+from dragoman.canonical.aliases import original
+from dragoman.canonical.opaque import Opaque, unseal
+from dragoman.canonical.request import (
+    Audio,
+    Document,
+    Image,
+    Message,
+    Native,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from dragoman.dialects.responses.errors import refused
+from dragoman.dialects.responses.parts import parse_content
+from dragoman.dialects.responses.wire import JSON, NAME, is_minted, list_of, object_of, text_of
+
+_CALLS = ("function_call", "custom_tool_call")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+_OF_USER = ("mcp_approval_response", "additional_tools", "compaction_trigger", "configuration_update")
+_EMPTY_ID = ("", None)
+
+
+def history_arguments(value: Any) -> str:
+    """The arguments of an earlier call as the text of a JSON object.
+
+    Nothing becomes ``{}``; what is no object is wrapped as ``{"INVALID_JSON": text}``: many upstreams
+    parse the history strictly (sgl-project/sglang#28035).
+    """
+    if isinstance(value, dict):
+        return jsontext.render(value).decode()
+    text = value if isinstance(value, str) else "" if value is None else jsontext.render(value).decode()
+    if text.strip() in ("", "null"):
+        return "{}"
+    try:
+        sound = isinstance(jsontext.parse(text), dict)
+    except ValueError:
+        sound = False
+    return text if sound else jsontext.render({"INVALID_JSON": text}).decode()
+
+
+def read_proof(raw: JSON) -> Opaque | None:
+    """The proof of a reasoning item: another vendor's if it was sealed on its way to the client."""
+    text = text_of(raw.get("encrypted_content"))
+    if text is None:
+        return None
+    id = text_of(raw.get("id"))
+    return unseal(text) or Opaque(NAME, "encrypted", text, None if is_minted(id) else id)
+
+
+class HistoryReader:
+    """Reads ``input``. ``bound`` collects the paths of items that only their own upstream knows.
+
+    Raises ``InvalidRequest`` that names the field.
+    """
+
+    def __init__(self) -> None:
+        self.bound: list[str] = []
+        self._messages: list[Message] = []
+        self._role: Role | None = None
+        self._parts: list[Part] = []
+
+    def read(self, raw: Any) -> tuple[Message, ...]:
+        if isinstance(raw, str):
+            return (Message(Role.USER, (Text(text=raw),)),)
+        if isinstance(raw, dict):
+            raw = [raw]
+        if not isinstance(raw, list):
+            raise refused("input must be a string or a list of items", "input")
+        for number, item in enumerate(raw):
+            path = f"input[{number}]"
+            if isinstance(item, str):
+                item = {"role": "user", "content": item}
+            if not isinstance(item, dict):
+                raise refused("an item must be an object", path)
+            self._item(item, path)
+        self._flush()
+        return tuple(self._messages)
+
+    def _item(self, item: JSON, path: str) -> None:
+        kind = item.get("type")
+        if kind is None and "role" not in item and "id" in item:
+            kind = "item_reference"
+        if kind in ("message", *_EMPTY_ID):
+            self._message(item, path)
+        elif kind in _CALLS:
+            self._add(Role.ASSISTANT, _call(item, path))
+        elif kind in _RESULTS:
+            self._add(Role.USER, _result(item, path))
+        elif kind == "reasoning":
+            self._add(Role.ASSISTANT, _reasoning(item))
+        elif not isinstance(kind, str):
+            raise refused("an item's type must be a string", f"{path}.type")
+        else:
+            if kind == "item_reference":
+                self.bound.append(path)
+            user = kind.endswith("_output") or kind in _OF_USER
+            self._add(Role.USER if user else Role.ASSISTANT, Native(origin=NAME, value=item))
+
+    def _message(self, item: JSON, path: str) -> None:
+        try:
+            role = Role(str(item.get("role")))
+        except ValueError:
+            raise refused("role must be user, assistant, system or developer", f"{path}.role") from None
+        parts = parse_content(item.get("content"), f"{path}.content")
+        if role is Role.ASSISTANT:
+            for part in parts:
+                self._add(role, part)
+            return
+        self._flush()
+        self._messages.append(Message(role, parts))
+
+    def _add(self, role: Role, part: Part) -> None:
+        if role is not self._role:
+            self._flush()
+            self._role = role
+        self._parts.append(part)
+
+    def _flush(self) -> None:
+        if self._role is not None and self._parts:
+            self._messages.append(Message(self._role, tuple(self._parts)))
+        self._role, self._parts = None, []
+
+
+def _call(item: JSON, path: str) -> ToolCall:
+    name, id = text_of(item.get("name")), text_of(item.get("call_id")) or text_of(item.get("id"))
+    if name is None or not name.strip():
+        raise refused("a call needs the name of its tool", f"{path}.name")
+    if id is None:
+        raise refused("a call needs a call_id", f"{path}.call_id")
+    namespace = text_of(item.get("namespace"))
+    if item["type"] == "custom_tool_call":
+        text = item.get("input")
+        return ToolCall(
+            id=original(id),
+            name=name,
+            arguments=text if isinstance(text, str) else history_arguments(text),
+            kind="custom",
+            namespace=namespace,
+        )
+    arguments = history_arguments(item.get("arguments"))
+    return ToolCall(id=original(id), name=name, arguments=arguments, namespace=namespace)
+
+
+def _result(item: JSON, path: str) -> ToolResult:
+    id = text_of(item.get("call_id"))
+    if id is None:
+        raise refused("a tool's output needs the call_id of its call", f"{path}.call_id")
+    output = item.get("output")
+    if isinstance(output, dict) and not isinstance(output.get("type"), str):
+        output = jsontext.render(output).decode()  # a JSON value that the client did not write down as text
+    elif isinstance(output, (int, float, bool)):
+        output = jsontext.render(output).decode()
+    parts = parse_content(output, f"{path}.output")
+    return ToolResult(
+        id=original(id),
+        parts=tuple(part for part in parts if isinstance(part, Text | Image | Document | Audio)),
+        name=text_of(item.get("name")),
+        kind="custom" if item["type"] == "custom_tool_call_output" else "function",
+    )
+
+
+def _reasoning(item: JSON) -> Part:
+    """Reasoning, as raw text if it is there, else as its summary; an item with an id alone is its upstream's."""
+    proof = read_proof(item)
+    raw = _texts(item.get("content"))
+    text = "\n\n".join(raw or _texts(item.get("summary")))
+    if not text and proof is None:
+        return Native(origin=NAME, value=item)
+    foreign = proof is not None and proof.origin != NAME  # shown as a summary, but it was none
+    return Reasoning(text=text, summary=not raw and not foreign, opaque=() if proof is None else (proof,))
+
+
+def _texts(raw: Any) -> list[str]:
+    if isinstance(raw, str):
+        return [raw] if raw else []
+    parts = [part if isinstance(part, str) else text_of(object_of(part).get("text")) for part in list_of(raw)]
+    return [part for part in parts if part]

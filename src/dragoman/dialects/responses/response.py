@@ -1,0 +1,306 @@
+"""Whole answers, and the pieces that streams share with them: items, usage, the response object.
+
+Required members follow protocols/openai.md, "Response object": typed clients fail at any that is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, Usage
+from dragoman.canonical.opaque import Opaque, seal
+from dragoman.canonical.request import Request, Role, Text
+from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
+from dragoman.dialects.responses.tools import render_choice, render_tools
+from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PREFIXES, REASONS, RESPONSE_PREFIX, mint
+from dragoman.jsontext import quoted
+from dragoman.streaming.encoder import EncodeContext
+
+WRAPPER_HEAD, WRAPPER_TAIL = '{"input":', "}"
+"""A freeform call of a tool that the client declared as a function: ``{"input": text}``."""
+
+
+class Maker:
+    """Makes the output items of one answer. ``own``: the answer comes from this very dialect."""
+
+    def __init__(self, context: EncodeContext, *, own: bool) -> None:
+        self.own = own
+        self._ids = context.ids
+        self._taken: set[str] = set()
+        self._functions: frozenset[str] = frozenset()
+        if context.request is not None:
+            self._functions = frozenset(tool.name for tool in context.request.tools if tool.kind == "function")
+
+    def id(self, kind: str, wanted: Any = None) -> str:
+        """The id of an item: the upstream's where it is free, else one of our own."""
+        prefix = PREFIXES.get(kind, "item_")
+        id = (
+            wanted
+            if isinstance(wanted, str) and wanted.strip() and wanted not in self._taken
+            else mint(self._ids, prefix)
+        )
+        self._taken.add(id)
+        return id
+
+    def freeform(self, kind: str, name: str) -> bool:
+        """Whether a call goes out as a ``custom_tool_call``: it is one, and the client did not declare a function."""
+        return kind == "custom" and name not in self._functions
+
+    def shows_raw(self, summary: bool) -> bool:
+        """Whether reasoning goes out as ``reasoning_text`` instead of as a summary.
+
+        Only where the upstream made it so in this dialect. Reasoning of other dialects is no summary, but
+        Codex, opencode and the AI SDK show summaries and hide raw text, and it is meant to be seen.
+        """
+        return self.own and not summary
+
+    def proofs(self, opaque: tuple[Opaque, ...]) -> list[tuple[str, str | None]]:
+        """``encrypted_content`` and wanted id of each proof: this dialect's own byte for byte, others sealed."""
+        return [
+            (proof.data, proof.id) if proof.origin == NAME and proof.kind == "encrypted" else (seal(proof), None)
+            for proof in opaque
+        ]
+
+    def bare_reasoning(self, proof: tuple[str, str | None]) -> JSON:
+        """A reasoning item that holds nothing but a proof."""
+        content, wanted = proof
+        return reasoning(self.id("reasoning", wanted), summary=[], encrypted=content)
+
+    def hosted(self, raw: JSON) -> JSON:
+        """An item of the upstream's own."""
+        kind = str(raw.get("type"))
+        return {**raw, "id": self.id(kind, raw.get("id"))}
+
+    def image(self, media: Media) -> JSON | None:
+        """An image as OpenAI's own tool would have made it; other media have no form."""
+        if media.data is None or not media.media_type.startswith("image/"):
+            return None
+        native = media.native if media.origin == NAME and media.native else {}
+        return {
+            **native,
+            "id": self.id(IMAGE_CALL, native.get("id")),
+            "type": IMAGE_CALL,
+            "status": "completed",
+            "output_format": media.media_type.removeprefix("image/"),
+            "result": media.data,
+        }
+
+
+# ---- items and parts
+
+
+def message(id: str, status: str, content: list[JSON], phase: str | None = None) -> JSON:
+    item: JSON = {"id": id, "type": "message", "status": status, "role": "assistant", "content": content}
+    return item if phase is None else {**item, "phase": phase}
+
+
+def text_part(text: str, annotations: list[JSON], logprobs: list[Any]) -> JSON:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": logprobs}
+
+
+def refusal_part(text: str) -> JSON:
+    return {"type": "refusal", "refusal": text}
+
+
+def reasoning(id: str, *, summary: list[JSON], content: list[JSON] | None = None, encrypted: str | None = None) -> JSON:
+    item: JSON = {"id": id, "type": "reasoning", "summary": summary}
+    if content is not None:
+        item["content"] = content
+    if encrypted is not None:
+        item["encrypted_content"] = encrypted
+    return item
+
+
+def call(id: str, status: str, call_id: str, name: str, text: str, *, custom: bool, namespace: str | None) -> JSON:
+    kind, member = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
+    item: JSON = {"id": id, "type": kind, "status": status, "call_id": call_id, "name": name, member: text}
+    return item if namespace is None else {**item, "namespace": namespace}
+
+
+def annotation(citation: Citation, length: int) -> JSON | None:
+    """A source: the upstream's own annotation, else a ``url_citation``; a source without a URL has no form.
+
+    Without a known end it supports the text so far, which is ``length`` characters long.
+    """
+    if citation.origin == NAME and citation.native:
+        return citation.native
+    if not citation.url:
+        return None
+    return {
+        "type": "url_citation",
+        "url": citation.url,
+        "title": citation.title or citation.url,
+        "start_index": citation.start or 0,
+        "end_index": citation.end if citation.end is not None else length,
+    }
+
+
+# ---- the response object
+
+
+def render_usage(usage: Usage | None, native: JSON | None = None) -> JSON:
+    """Counts; an unknown one is 0, since clients demand whole numbers in every details object too."""
+    usage = usage or Usage()
+    read, written = usage.input or 0, usage.output or 0
+    counts = {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": usage.cached or 0, "cache_write_tokens": usage.cache_write or 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
+        "total_tokens": read + written,
+    }
+    for name in ("input_tokens_details", "output_tokens_details"):
+        more = native.get(name) if native else None
+        if isinstance(more, dict):
+            known = {key: value for key, value in more.items() if isinstance(value, int)}
+            counts[name] = {**known, **counts[name]}  # type: ignore[dict-item]
+    return counts
+
+
+def envelope(id: str, created: int, model: str, request: Request | None, native: JSON | None) -> JSON:
+    """Everything of a response object but what the answer decides; ``native`` is the upstream's own envelope."""
+    out: JSON = {
+        "id": id,
+        "object": "response",
+        "created_at": created,
+        "status": "in_progress",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        **_echo(request),
+    }
+    for name, value in (native or {}).items():
+        # an upstream's null says less than what the client asked for
+        if value is not None or name not in out:
+            out[name] = value
+    return {**out, "model": model, "output": [], "usage": None}
+
+
+def _echo(request: Request | None) -> JSON:
+    """What the response repeats of its request."""
+    tools, choice, instructions = [], None, None
+    text: JSON = {"format": {"type": "text"}}
+    if request is not None:
+        tools, choice = render_tools(request)[0], render_choice(request)
+        first = request.messages[0] if request.messages else None
+        if first is not None and first.role is Role.SYSTEM:
+            instructions = "\n\n".join(part.text for part in first.parts if isinstance(part, Text)) or None
+        text |= render_text(request)
+    asked = request.reasoning if request is not None else None
+    return {
+        "instructions": instructions,
+        "max_output_tokens": request.max_output_tokens if request is not None else None,
+        "metadata": (request.metadata if request is not None else None) or {},
+        "parallel_tool_calls": request is None or request.parallel_tool_calls is not False,
+        "previous_response_id": None,
+        "reasoning": {"effort": asked.effort if asked else None, "summary": asked.summary if asked else None},
+        "store": False,
+        "temperature": request.temperature if request is not None else None,
+        "text": text,
+        "tool_choice": choice or "auto",
+        "tools": tools,
+        "top_p": request.top_p if request is not None else None,
+        "truncation": "disabled",
+    }
+
+
+def render_text(request: Request) -> JSON:
+    """The ``text`` member: format and verbosity."""
+    out: JSON = {}
+    form = request.output
+    if form is not None and form.type == "json":
+        out["format"] = {"type": "json_object"}
+    elif form is not None:
+        out["format"] = {
+            "type": "json_schema",
+            "name": form.name or "response",
+            **({"description": form.description} if form.description else {}),
+            "schema": form.schema or {},
+            "strict": bool(form.strict),
+        }
+    if request.verbosity is not None:
+        out["verbosity"] = request.verbosity
+    return out
+
+
+def ending(finish: FinishReason, raw: str | None, *, own: bool, native: JSON | None) -> JSON:
+    """Members that tell how a response ended."""
+    more = {name: value for name, value in (native or {}).items() if value is not None} if own else {}
+    if finish in (FinishReason.STOP, FinishReason.TOOL_CALLS):
+        return {**more, "status": "completed"}
+    reason = raw if own and raw and finish is not FinishReason.PAUSED else REASONS[finish]
+    return {**more, "status": "incomplete", "incomplete_details": {"reason": reason}}
+
+
+def render_response(response: Response, context: EncodeContext) -> JSON:
+    """A whole answer; it has one choice only."""
+    own = response.origin == NAME
+    id = response.id if own and response.id else context.ids(RESPONSE_PREFIX)
+    created = response.created if response.created is not None else context.now
+    head = envelope(id, created, response.model or context.model, context.request, response.native if own else None)
+    choice: Choice = response.choices[0]
+    maker = Maker(context, own=own)
+    output = [item for block in choice.blocks for item in _items(block, maker)]
+    return {
+        **head,
+        **ending(choice.finish, choice.raw, own=own, native=choice.native),
+        "output": output,
+        "usage": render_usage(response.usage, response.usage_native if own else None),
+    }
+
+
+def _items(block: Block, maker: Maker) -> list[JSON]:
+    match block:
+        case TextBlock():
+            return _text_items(block, maker)
+        case ReasoningBlock():
+            return _reasoning_items(block, maker)
+        case ToolCallBlock():
+            return [_call_item(block, maker)]
+        case ServerTool(origin, items):
+            return [maker.hosted(item) for item in items] if origin == NAME else []
+        case Media():
+            item = maker.image(block)
+            return [] if item is None else [item]
+
+
+def _text_items(block: TextBlock, maker: Maker) -> list[JSON]:
+    if not block.text:
+        return []
+    natives = block.native if maker.own else ()
+    phase = next((str(native["phase"]) for native in natives if native.get("phase")), None)
+    logprobs = [entry for native in natives for entry in native.get("logprobs") or []]
+    found = [annotation(citation, len(block.text)) for citation in block.citations]
+    notes = [note for note in found if note is not None]
+    part = refusal_part(block.text) if block.refusal else text_part(block.text, notes, logprobs)
+    return [message(maker.id("message"), "completed", [part], phase)]
+
+
+def _reasoning_items(block: ReasoningBlock, maker: Maker) -> list[JSON]:
+    proofs = maker.proofs(block.opaque)
+    if not block.text:
+        return [maker.bare_reasoning(proof) for proof in proofs]
+    first, rest = (proofs[0][0], proofs[1:]) if proofs else (None, [])
+    id = maker.id("reasoning")
+    if maker.shows_raw(block.summary):
+        item = reasoning(id, summary=[], content=[{"type": "reasoning_text", "text": block.text}], encrypted=first)
+    else:
+        item = reasoning(id, summary=[{"type": "summary_text", "text": block.text}], encrypted=first)
+    return [item, *(maker.bare_reasoning(proof) for proof in rest)]
+
+
+def _call_item(block: ToolCallBlock, maker: Maker) -> JSON:
+    custom = maker.freeform(block.kind, block.name)
+    text = block.arguments
+    if block.kind == "custom" and not custom:
+        inner = quoted(text).decode()
+        text = f"{WRAPPER_HEAD}{inner}{WRAPPER_TAIL}" if block.complete else WRAPPER_HEAD + inner[:-1]
+    return call(
+        maker.id("custom_tool_call" if custom else "function_call"),
+        "completed" if block.complete else "incomplete",
+        block.id,
+        block.name,
+        text,
+        custom=custom,
+        namespace=block.namespace,
+    )

@@ -1,0 +1,128 @@
+"""The client's side of one exchange: what it asked, and the answer as it goes out.
+
+Over plain ASGI messages, so that the gateway runs in any ASGI server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from dragoman import jsontext
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects.contract import Dialect
+from dragoman.exceptions import InvalidRequest
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_SANE_VALUE = re.compile(r"[\x20-\x7e]{0,1024}\Z")
+"""What may stand in a header that goes out: nothing that could end it."""
+
+
+class ClientGone(Exception):  # noqa: N818 - nobody's error
+    """The client left before its request was whole."""
+
+
+class Refusal(InvalidRequest):
+    """A request that is refused with headers of its own."""
+
+    def __init__(self, error: Error, headers: Mapping[str, str]) -> None:
+        super().__init__(error)
+        self.headers = headers
+
+
+class ClientRequest:
+    """One HTTP request. ``headers`` has lower-case names; of several alike the last counts."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        self.raw_headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.raw_headers}
+        self._receive = receive
+
+    def parameter(self, name: str) -> str | None:
+        """The value of a query parameter."""
+        return self.query[name][-1] if name in self.query else None
+
+    async def body(self, most: int) -> bytes:
+        """The whole body. Raises ``InvalidRequest`` if it has more bytes than this, and ``ClientGone``."""
+        declared = self.headers.get("content-length", "")
+        if declared.isascii() and declared.isdigit() and int(declared) > most:
+            raise InvalidRequest(_too_large(most))
+        pieces, size, more = [], 0, True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > most:
+                # Without a length there may be no end: the rest is not waited for.
+                raise Refusal(_too_large(most), {"connection": "close"})
+            more = message.get("more_body", False)
+        return b"".join(pieces)
+
+    async def gone(self) -> None:
+        """Returns once the client has left (or has its whole answer). Only after ``body``."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def _too_large(most: int) -> Error:
+    return Error(kind=ErrorKind.TOO_LARGE, message=f"the request body has more than {most:,} bytes")
+
+
+class Reply:
+    """The answer to one request, in the shape of the client's dialect.
+
+    Before ``begun`` an error has a status of its own; afterwards the body is all that is left.
+    """
+
+    def __init__(self, send: Send, dialect: Dialect, request_id: str) -> None:
+        self.dialect = dialect
+        self.request_id = request_id
+        self.status = 0
+        self.ended = False
+        self._send = send
+
+    @property
+    def begun(self) -> bool:
+        return self.status != 0
+
+    async def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        """Sends the head. A value that could not stand in a header is left out."""
+        every = {**headers, "x-request-id": self.request_id, **self.dialect.client_headers(self.request_id)}
+        lines = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in every.items() if _SANE_VALUE.match(v)]
+        self.status = status
+        await self._send({"type": "http.response.start", "status": status, "headers": lines})
+
+    async def write(self, data: bytes) -> None:
+        """Sends a piece of the body; returns when the client's connection can take more."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self, data: bytes = b"") -> None:
+        self.ended = True
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def whole(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
+        """A whole JSON answer."""
+        data = jsontext.render(value)
+        await self.begin(
+            status, {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
+        )
+        await self.end(data)
+
+    async def error(self, error: Error, headers: Mapping[str, str] | None = None) -> None:
+        """A whole error answer with its own status."""
+        await self.whole(
+            self.dialect.status_of(error),
+            self.dialect.render_error(error, self.request_id),
+            {**self.dialect.error_headers(error), **(headers or {})},
+        )

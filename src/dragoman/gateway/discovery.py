@@ -1,0 +1,69 @@
+"""Where the configuration comes from: a file that was named, a file that lies here, API keys in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from dragoman.exceptions import ConfigurationError
+from dragoman.gateway.config import load
+from dragoman.gateway.settings import BaseUrl, DialectName, Secret, Settings, UpstreamSettings
+
+FILE = "dragoman.yaml"
+
+WELL_KNOWN: dict[str, tuple[str, str, str]] = {
+    "OPENAI_API_KEY": ("openai", "responses", "https://api.openai.com/v1"),
+    "ANTHROPIC_API_KEY": ("claude", "messages", "https://api.anthropic.com"),
+    "GEMINI_API_KEY": ("google", "gemini", "https://generativelanguage.googleapis.com"),
+    "OPENROUTER_API_KEY": ("openrouter", "chat", "https://openrouter.ai/api/v1"),
+    "DEEPSEEK_API_KEY": ("deepseek", "chat", "https://api.deepseek.com/v1"),
+    "MISTRAL_API_KEY": ("mistral", "chat", "https://api.mistral.ai/v1"),
+    "GROQ_API_KEY": ("groq", "chat", "https://api.groq.com/openai/v1"),
+    "XAI_API_KEY": ("xai", "chat", "https://api.x.ai/v1"),
+    "MOONSHOT_API_KEY": ("moonshot", "chat", "https://api.moonshot.ai/v1"),
+}
+"""Variable → upstream name, dialect, base URL: what a key in the environment sets up without a file."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Settings, and where they came from in words. Without upstreams the demo is meant."""
+
+    settings: Settings
+    source: str
+
+
+def discover(named: str | None, environment: Mapping[str, str], folder: Path) -> Found:
+    """The configuration that applies. Raises ``ConfigurationError`` for a file that cannot be read or is wrong."""
+    if file := named or environment.get("DRAGOMAN_CONFIG"):
+        return _from_file(Path(file), environment)
+    if (folder / FILE).is_file():
+        return _from_file(folder / FILE, environment)
+    if upstreams := _from_keys(environment):
+        return Found(Settings(upstreams=upstreams), "API keys in the environment")
+    return Found(Settings(), "no configuration")
+
+
+def _from_file(file: Path, environment: Mapping[str, str]) -> Found:
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a text in UTF-8"
+        raise ConfigurationError([f"{file}: {why}"]) from None
+    settings = load(text, environment)
+    if not settings.upstreams:
+        raise ConfigurationError(["upstreams: none is configured (for the demo upstream: dragoman serve --demo)"])
+    return Found(settings, str(file))
+
+
+def _from_keys(environment: Mapping[str, str]) -> dict[str, UpstreamSettings]:
+    found = {}
+    for variable, (name, dialect, base_url) in WELL_KNOWN.items():
+        if key := environment.get(variable, "").strip():
+            try:
+                secret = Secret.read(key)
+            except ValueError as error:
+                raise ConfigurationError([f"{variable} (in the environment): {error}"]) from None
+            found[name] = UpstreamSettings(dialect=DialectName(dialect), base_url=BaseUrl(base_url), api_key=secret)
+    return found

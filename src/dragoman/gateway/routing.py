@@ -1,0 +1,72 @@
+"""Which target does a model name mean? Pure: names in, names out (design/product.md, configuration).
+
+An exact ``models`` name, then the longest matching pattern, then ``<upstream>/<model>``; else, if
+there is only one upstream, the name is a model there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from dragoman.gateway.spelling import nearest
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A model at an upstream, in the upstream's own words."""
+
+    upstream: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.upstream}/{self.model}"
+
+
+class Router:
+    """Finds the targets of a name, in the order in which they are to be tried."""
+
+    def __init__(self, upstreams: Iterable[str], models: Mapping[str, Sequence[str]]) -> None:
+        self._upstreams = tuple(upstreams)
+        self._exact = {name: tuple(map(_target, targets)) for name, targets in models.items() if "*" not in name}
+        patterns = [
+            (name.partition("*"), tuple(map(_target, targets))) for name, targets in models.items() if "*" in name
+        ]
+        self._patterns = sorted(patterns, key=lambda pattern: len("".join(pattern[0])), reverse=True)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that can be listed: those without a pattern."""
+        return tuple(self._exact)
+
+    def targets(self, name: str) -> tuple[Target, ...]:
+        """The targets of this name; none if it is unknown."""
+        if found := self._exact.get(name):
+            return found
+        for (head, _, tail), targets in self._patterns:
+            if name.startswith(head) and name.endswith(tail) and len(name) >= len(head) + len(tail):
+                middle = name[len(head) : len(name) - len(tail)]
+                return tuple(Target(one.upstream, one.model.replace("*", middle, 1)) for one in targets)
+        upstream, slash, model = name.partition("/")
+        if slash and upstream in self._upstreams:
+            return (Target(upstream, model),) if model else ()
+        return (Target(self._upstreams[0], name),) if name and len(self._upstreams) == 1 else ()
+
+
+def _target(text: str) -> Target:
+    upstream, _, model = text.partition("/")
+    return Target(upstream, model)
+
+
+def target_mistake(name: str, target: str, upstreams: Sequence[str]) -> str | None:
+    """What is wrong with a target of a ``models`` entry."""
+    upstream, slash, model = target.partition("/")
+    if not slash or not model:
+        return f"expected UPSTREAM/MODEL, not {target!r}"
+    if upstream not in upstreams:
+        return f"there is no upstream {upstream!r}{nearest(upstream, upstreams)}"
+    if name.count("*") > 1 or target.count("*") > 1:
+        return "a pattern has one *"
+    if "*" in target and "*" not in name:
+        return "a * in a target needs one in the name, which it carries over"
+    return None

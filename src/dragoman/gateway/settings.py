@@ -1,0 +1,182 @@
+"""The schema of the configuration: its keys, their types, their defaults (design/product.md, configuration).
+
+A class with ``read`` is a leaf of its own: it takes the value as it stands in the file and raises
+``ValueError`` with words for the operator. Everything else is checked by its type.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from dragoman import dialects
+from dragoman.dialects.contract import Facts
+from dragoman.gateway.spelling import nearest
+
+
+class Secret:
+    """A text that is never shown: it prints as ``***``. ``reveal`` is called where it goes on the wire."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @classmethod
+    def read(cls, value: Any) -> Secret:
+        if not isinstance(value, str):
+            raise ValueError("expected a text (put it in quotes)")
+        if not value.strip():
+            raise ValueError("the key is empty")
+        if value != value.strip() or not value.isprintable() or not value.isascii():
+            raise ValueError("a key has printable ASCII characters only, and no blank at its ends")
+        return cls(value)
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "***"
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where the gateway listens."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def read(cls, value: Any) -> Address:
+        host, colon, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+        host = host.removeprefix("[").removesuffix("]")
+        if not host or not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ValueError("expected HOST:PORT, such as 127.0.0.1:4180")
+        return cls(host, int(port))
+
+    @property
+    def loopback(self) -> bool:
+        return is_loopback(self.host)
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, as a name or an address without port, can only be this machine."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class BaseUrl(str):
+    """What the dialect's official SDK takes as its base URL; without a slash at its end."""
+
+    @classmethod
+    def read(cls, value: Any) -> BaseUrl:
+        try:
+            parts = urlsplit(value if isinstance(value, str) else "")
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable or not value.isascii() or not value.isprintable() or " " in value:
+            raise ValueError("expected a URL, such as http://127.0.0.1:8000/v1")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise ValueError("expected a URL without user, query and fragment; the key belongs in api_key")
+        return cls(value.rstrip("/"))
+
+
+class DialectName(str):
+    """The name of a known dialect."""
+
+    @classmethod
+    def read(cls, value: Any) -> DialectName:
+        known = dialects.names()
+        if value not in known:
+            raise ValueError(f"no such dialect; known are {', '.join(known)}{nearest(value, known)}")
+        return cls(value)
+
+
+class HeaderValue(str):
+    """The value of a header for an upstream."""
+
+    @classmethod
+    def read(cls, value: Any) -> HeaderValue:
+        if not isinstance(value, str) or not value.isprintable() or not value.isascii():
+            raise ValueError("expected a text of printable ASCII characters")
+        return cls(value)
+
+
+_MOST = 10_000_000  # no number here is larger, and infinity is none
+
+Positive = Annotated[float, msgspec.Meta(gt=0, le=_MOST)]
+Count = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
+
+
+class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds. ``first_event`` bounds the wait for a whole answer too; ``total`` is unbounded if not given."""
+
+    connect: Positive = 10.0
+    first_event: Positive = 300.0
+    idle: Positive = 120.0
+    head: Positive = 15.0
+    heartbeat: Positive = 15.0
+    drain: Positive = 30.0
+    total: Positive | None = None
+
+
+class UpstreamTimeouts(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs from the gateway's own for one upstream."""
+
+    connect: Positive | None = None
+    first_event: Positive | None = None
+    idle: Positive | None = None
+    head: Positive | None = None
+    heartbeat: Positive | None = None
+    total: Positive | None = None
+
+    def over(self, general: Timeouts) -> Timeouts:
+        own = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        return msgspec.structs.replace(general, **own)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """``body_mib``: a client's body; ``event_mib``, ``answer_mib``, ``open_calls``: an upstream's answer."""
+
+    body_mib: Positive = 32.0
+    event_mib: Positive = 4.0
+    answer_mib: Positive = 64.0
+    open_calls: Count = 128
+
+
+class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True):
+    dialect: DialectName
+    base_url: BaseUrl
+    api_key: Secret | None = None
+    headers: dict[str, HeaderValue] = {}
+    accepts: Facts = Facts()
+    timeouts: UpstreamTimeouts = UpstreamTimeouts()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole configuration. ``strict`` is known and has no effect yet."""
+
+    listen: Address = Address("127.0.0.1", 4180)
+    keys: list[Secret] = []
+    upstreams: dict[str, UpstreamSettings] = {}
+    models: dict[str, list[str]] = {}
+    timeouts: Timeouts = Timeouts()
+    limits: Limits = Limits()
+    strict: bool = False
+
+
+NOT_YET = {
+    "tools": "this version does not run tools itself; take the key out",
+    "tool_loop": "this version does not run tools itself; take the key out",
+}
+"""Keys that the design has and this version refuses, so that nobody relies on them in vain."""

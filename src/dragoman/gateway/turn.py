@@ -1,0 +1,234 @@
+"""One upstream asked, and its answer carried to the client as it comes.
+
+The pure exchange (``translate``) knows what bytes mean; this knows when: it reads the next piece
+only after the client's connection took the last one, watches the time, and lets go of the upstream
+the moment nobody needs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Mapping
+from math import inf
+
+import msgspec
+
+from dragoman import translate
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
+from dragoman.gateway.client import Reply
+from dragoman.gateway.settings import Timeouts
+from dragoman.upstreams.interface import Upstream, UpstreamAnswer, UpstreamError
+
+_PASSED_HEADERS = re.compile(r"(?:x|anthropic)-ratelimit-[a-z0-9-]+\Z")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
+_REST = 1.0
+"""Seconds that an upstream has to end its body after the answer in it is over, to keep the connection."""
+
+
+class Service(msgspec.Struct, frozen=True, kw_only=True):
+    """An upstream as it is configured here."""
+
+    name: str
+    dialect: Dialect
+    upstream: Upstream
+    facts: Facts = Facts()
+    timeouts: Timeouts = Timeouts()
+
+
+class OpenTurns:
+    """The turns under way, so that the gateway can end them when it has to stop."""
+
+    def __init__(self) -> None:
+        self.turns: set[Turn] = set()
+        self.ended = False
+
+    def end(self) -> None:
+        """Ends each with an error; those that come later end at once."""
+        self.ended = True
+        for turn in self.turns:
+            turn.wake()
+
+
+class Turn:
+    """One request to one upstream. ``began`` is the loop's time at which the client's request came."""
+
+    def __init__(
+        self,
+        service: Service,
+        exchange: translate.Exchange,
+        request: UpstreamRequest,
+        reply: Reply,
+        open_turns: OpenTurns,
+        began: float,
+    ) -> None:
+        self.service = service
+        self.exchange = exchange
+        self._request = request
+        self._reply = reply
+        self._open_turns = open_turns
+        self._answer: UpstreamAnswer | None = None
+        self._headers: Mapping[str, str] = {}
+        self._alarm: asyncio.Timeout | None = None
+        self._clock = asyncio.get_running_loop().time
+        times = service.timeouts
+        now = self._clock()
+        self._total = now + times.total if times.total else inf
+        self._patience = now + times.first_event
+        self._head = began + times.head if exchange.streaming else inf
+        self._heartbeat = inf
+        self._heard = False
+        """Whether the last step brought something from the upstream, and not just a time that has come."""
+        self._speaking = False
+        """Whether the first event has come."""
+
+    async def run(self, *, hold: bool) -> bool:
+        """Asks, and carries the answer to its end.
+
+        With ``hold``, a failure before the head that another upstream might not have is not sent,
+        and ``False`` returned: ``give`` sends it after all.
+        """
+        opening = asyncio.ensure_future(self.service.upstream.send(self._request))
+        self._open_turns.turns.add(self)
+        try:
+            while not self.exchange.finished:
+                await self._advance(opening)
+                if hold and not self._reply.begun and self.worth_another:
+                    return False
+                await self.give()
+            if not self.exchange.failed:
+                await self._rest()
+            return True
+        finally:
+            self._open_turns.turns.discard(self)
+            await self._let_go(opening)
+
+    @property
+    def status(self) -> int:
+        """The status that the client gets; 0 while that is not known."""
+        return self.exchange.head.status if self.exchange.head else 0
+
+    @property
+    def worth_another(self) -> bool:
+        """Whether it failed in a way that says nothing of what another upstream would do."""
+        return self.status in (408, 429) or self.status >= 500
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until the upstream may be asked again; infinite if it did not say."""
+        head = self.exchange.head
+        try:
+            return float(head.headers.get("retry-after", "inf")) if head else inf
+        except ValueError:
+            return inf
+
+    # ---- from the upstream
+
+    async def _advance(self, opening: asyncio.Future[UpstreamAnswer]) -> None:
+        """The next thing that happens: the upstream's head, bytes, end or failure, or a time that has come."""
+        exchange = self.exchange
+        self._heard = True
+        try:
+            async with asyncio.timeout_at(self._due()) as self._alarm:
+                if self._answer is None:
+                    self._answer = await asyncio.shield(opening)
+                    self._headers = self._answer.headers
+                    exchange.receive_head(self._answer.status, self._headers)
+                elif data := await self._answer.read():
+                    exchange.receive_data(data)
+                else:
+                    exchange.receive_eof()
+        except UpstreamError as failure:
+            exchange.receive_failure(failure.error)
+        except TimeoutError:
+            self._heard = False
+            await self._on_time()
+
+    def _due(self) -> float:
+        if self._open_turns.ended:
+            return 0
+        return min(self._total, self._patience, self._head, self._heartbeat)
+
+    async def _on_time(self) -> None:
+        now, times = self._clock(), self.service.timeouts
+        if self._open_turns.ended:
+            self._fail(ErrorKind.OVERLOADED, "the gateway is being stopped")
+        elif now >= self._total:
+            self._fail(
+                ErrorKind.UPSTREAM_TIMEOUT, f"the upstream {self.service.name!r} took more than {times.total:g} s"
+            )
+        elif now >= self._patience:
+            silence = times.idle if self._speaking else times.first_event
+            self._fail(ErrorKind.UPSTREAM_TIMEOUT, f"the upstream {self.service.name!r} was silent for {silence:g} s")
+        elif now >= self._head:
+            self._head = inf
+            self.exchange.open_head()
+        elif now >= self._heartbeat:
+            await self._write(self._reply.dialect.heartbeat)
+
+    def _fail(self, kind: ErrorKind, message: str) -> None:
+        self.exchange.receive_failure(Error(kind=kind, message=message))
+
+    def wake(self) -> None:
+        """Ends the wait for the upstream, to look at ``OpenTurns.ended``."""
+        if self._alarm is not None:
+            with contextlib.suppress(RuntimeError):  # it is not waiting: it will look by itself
+                self._alarm.reschedule(0)
+
+    # ---- to the client
+
+    async def give(self) -> None:
+        """Sends what the exchange has for the client."""
+        exchange, reply = self.exchange, self._reply
+        head = exchange.head
+        if head is None:
+            return
+        data = exchange.data_to_send()
+        self._speaking = self._speaking or (self._heard and (bool(data) or not reply.begun))
+        if not reply.begun:
+            self._head = inf
+            length = {"content-length": str(len(data))} if exchange.finished else {}
+            await reply.begin(head.status, {**self._passed(), **head.headers, **length})
+            self._heartbeat = self._clock() + self.service.timeouts.heartbeat if exchange.streaming else inf
+        if exchange.finished:
+            await reply.end(data)
+        elif data:
+            await self._write(data)
+        if self._speaking and self._heard:
+            self._patience = self._clock() + self.service.timeouts.idle
+
+    async def _write(self, data: bytes) -> None:
+        await self._reply.write(data)
+        self._heartbeat = self._clock() + self.service.timeouts.heartbeat
+
+    def _passed(self) -> dict[str, str]:
+        """Of the upstream's headers: rate limits, and its id of the request. What the translation lost."""
+        found = {name: value for name, value in self._headers.items() if _PASSED_HEADERS.match(name)}
+        upstream_id = self._headers.get("x-request-id") or self._headers.get("request-id") or ""
+        if _REQUEST_ID.match(upstream_id):
+            found["x-upstream-request-id"] = upstream_id
+        if losses := self.exchange.losses:
+            paths = "; ".join(loss.path for loss in losses)
+            found["x-dragoman-loss"] = paths.encode("ascii", "replace").decode()[:1000]
+        if self.exchange.streaming and not self.exchange.failed:
+            found["x-accel-buffering"] = "no"
+        return found
+
+    # ---- the end
+
+    async def _rest(self) -> None:
+        """Reads the end of a body whose answer is over: a connection read to its end is used again."""
+        with contextlib.suppress(UpstreamError, TimeoutError):
+            async with asyncio.timeout(_REST):
+                while self._answer is not None and await self._answer.read():
+                    pass
+
+    async def _let_go(self, opening: asyncio.Future[UpstreamAnswer]) -> None:
+        if self._answer is not None:
+            self._answer.close()
+            return
+        opening.cancel()
+        with contextlib.suppress(asyncio.CancelledError, UpstreamError):
+            (await opening).close()

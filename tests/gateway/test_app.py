@@ -1,0 +1,250 @@
+"""Routes, refusals and keys, in the shape of the client's dialect (design/product.md, routes)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman import dialects
+from dragoman.gateway.app import HEADER_BYTES
+from dragoman.upstreams.scripted import ScriptedAnswer
+from tests.gateway.asgi import Call
+from tests.gateway.conftest import Lab
+from tests.gateway.wires import DONE, chat, messages, say, text_of
+
+KEY = "sk-client-key"
+
+
+def shape(body: Any) -> str:
+    """Which dialect's error this is."""
+    if body.get("type") == "error":
+        return "messages"
+    error = body["error"]
+    return "gemini" if isinstance(error.get("code"), int) and error.get("status") else "openai"
+
+
+# ---- routes
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "dialect"),
+    [
+        ("POST", "/v1/chat/nothing", {}, 404, "openai"),
+        ("POST", "/v1/responses/a/b/c", {}, 404, "openai"),
+        ("POST", "/v1/messages/nothing", {}, 404, "messages"),
+        ("POST", "/v1beta/models/x:doNothing", {}, 404, "gemini"),
+        ("GET", "/v1beta/nothing", {}, 404, "gemini"),
+        ("GET", "/v1/nothing", {"anthropic-version": "2023-06-01"}, 404, "messages"),
+        ("GET", "/v1/nothing", {"x-goog-api-client": "x"}, 404, "gemini"),
+        ("GET", "/v1/nothing", {}, 404, "openai"),
+        ("GET", "/nothing", {}, 404, "openai"),
+        ("GET", "/V1/MODELS", {}, 404, "openai"),
+        ("GET", "//v1/models", {}, 404, "openai"),
+        ("GET", "/v1/models/", {}, 404, "openai"),
+        ("GET", "/v1/chat/completions", {}, 405, "openai"),
+        ("DELETE", "/v1/messages", {}, 405, "messages"),
+        ("OPTIONS", "/v1/responses", {}, 405, "openai"),
+        ("GET", "/v1beta/models/up/m:streamGenerateContent", {}, 405, "gemini"),
+        ("POST", "/v1beta/models", {}, 405, "gemini"),
+        ("POST", "/health", {}, 405, "openai"),
+    ],
+)
+async def test_what_is_not_there(
+    lab: Lab, method: str, path: str, headers: dict[str, str], status: int, dialect: str
+) -> None:
+    call = await Call(method, path, {"x": 1}, headers).answered(lab.gateway(up=ScriptedAnswer([DONE])))
+    assert (call.status, shape(call.json)) == (status, dialect)
+    assert call.headers["x-request-id"]
+    assert lab.asked("up") == 0
+
+
+async def test_a_wrong_method_is_told_the_right_one(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]))
+    assert (await Call("GET", "/v1/messages").answered(gateway)).headers["allow"] == "POST"
+    assert (await Call("POST", "/v1/models").answered(gateway)).headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("dialect", dialects.names())
+async def test_every_route_of_every_dialect_is_served(lab: Lab, dialect: str) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]))
+    for route in dialects.get(dialect).routes:
+        call = await Call("POST", route.path.replace("{model}", "up/org/m"), b"{").answered(gateway)
+        assert call.status == 400, route.path
+        assert lab.log[-1]["client"] == dialect
+
+
+async def test_a_model_in_the_path_may_hold_slashes(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("hi"), DONE]))
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+    call = Call("POST", "/v1beta/models/up/org/m:8b:streamGenerateContent", body, query="alt=sse")
+    await call.answered(gateway)
+    assert call.status == 200
+    assert lab.upstreams["up"].seen[0].body["model"] == "org/m:8b"
+    assert call.body.startswith(b"data: ")
+
+
+async def test_a_gemini_stream_without_sse_is_an_array(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("hi"), DONE]))
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+    call = await Call("POST", "/v1/models/up/m:streamGenerateContent", body).answered(gateway)
+    assert call.headers["content-type"] == "application/json"
+    assert isinstance(call.json, list)
+
+
+async def test_health(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]), keys=[KEY])
+    for method in ("GET", "HEAD"):
+        assert (await Call(method, "/health").answered(gateway)).status == 200
+    assert lab.log == []
+    assert (await Call("HEAD", "/").answered(gateway)).status == 401
+    assert (await Call("HEAD", "/", headers={"x-api-key": KEY}).answered(gateway)).status == 200
+
+
+async def test_too_many_header_bytes(lab: Lab) -> None:
+    headers = {"x-large": "x" * HEADER_BYTES}
+    call = await Call("POST", "/v1/messages", messages(), headers).answered(lab.gateway(up=ScriptedAnswer([DONE])))
+    assert call.status in (413, 431)
+    assert shape(call.json) == "messages"
+
+
+async def test_other_scopes(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]))
+    sent: list[str] = []
+    todo = ["lifespan.startup", "lifespan.shutdown"]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": todo.pop(0)}
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    await gateway({"type": "lifespan"}, receive, send)
+    await gateway({"type": "websocket"}, receive, send)
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete", "websocket.close"]
+
+
+# ---- models
+
+
+async def test_the_list_of_models(lab: Lab) -> None:
+    models = {"fast": ["up/m"], "claude-*": ["up/*"]}
+    gateway = lab.gateway(models=models, up=ScriptedAnswer([DONE]), known=["chat", "agent"])
+    openai = (await Call("GET", "/v1/models").answered(gateway)).json
+    assert [one["id"] for one in openai["data"]] == ["fast", "up/chat", "up/agent"]
+    assert openai["object"] == "list"
+    anthropic = (await Call("GET", "/v1/models", headers={"anthropic-version": "2023-06-01"}).answered(gateway)).json
+    assert anthropic["first_id"] == "fast"
+    for headers, query, path in (
+        ({"x-goog-api-key": "x"}, "", "/v1/models"),
+        ({}, "key=x", "/v1/models"),
+        ({}, "", "/v1beta/models"),
+    ):
+        google = (await Call("GET", path, headers=headers, query=query).answered(gateway)).json
+        assert google["models"][0]["name"] == "models/fast"
+
+
+async def test_one_model(lab: Lab) -> None:
+    gateway = lab.gateway(models={"fast": ["up/m"]}, up=ScriptedAnswer([DONE]), known=["org/chat"])
+    for name in ("fast", "up/org/chat", "org/chat"):
+        assert (await Call("GET", f"/v1/models/{name}").answered(gateway)).json["id"] == name
+    call = await Call("GET", "/v1/models/up/nothing", headers={"anthropic-version": "1"}).answered(gateway)
+    assert (call.status, shape(call.json)) == (404, "messages")
+
+
+# ---- keys
+
+
+@pytest.mark.parametrize(
+    ("headers", "query"),
+    [
+        ({"authorization": f"Bearer {KEY}"}, ""),
+        ({"authorization": f"bearer  {KEY}"}, ""),
+        ({"x-api-key": KEY}, ""),
+        ({"x-goog-api-key": KEY}, ""),
+        ({}, f"key={KEY}"),
+        ({"authorization": "Bearer other", "x-api-key": KEY}, ""),
+        ({"x-api-key": "sk-second", "host": "gateway.example"}, ""),
+        ({"x-api-key": KEY, "origin": "https://page.example"}, ""),
+    ],
+)
+async def test_a_key_in_any_place(lab: Lab, headers: dict[str, str], query: str) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("in"), DONE]), keys=[KEY, "sk-second"])
+    call = await Call("POST", "/v1/chat/completions", chat(), headers, query).answered(gateway)
+    assert (call.status, text_of(call.body)) == (200, "in")
+
+
+@pytest.mark.parametrize("key", [None, "", "x", KEY[:-1], KEY + "x", KEY.upper(), "*", "\xe9"])
+async def test_no_key_or_a_wrong_one(lab: Lab, key: str | None) -> None:
+    headers = {} if key is None else {"x-api-key": key}
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]), keys=[KEY])
+    for path in ("/v1/messages", "/v1/messages/count_tokens", "/v1/messages/nothing"):
+        call = await Call("POST", path, b"{", headers).answered(gateway)
+        assert (call.status, shape(call.json)) == (401, "messages")
+        assert call.headers["www-authenticate"] == "Bearer"
+    assert (await Call("GET", "/v1/models", headers=headers).answered(gateway)).status == 401
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:4180", "localhost:1", "[::1]:4180", "LocalHost"])
+async def test_without_keys_a_loopback_name_is_served(lab: Lab, host: str) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("in"), DONE]))
+    headers = {"host": host, "origin": "http://localhost:3000", "x-api-key": "whatever"}
+    assert (await Call("POST", "/v1/chat/completions", chat(), headers).answered(gateway)).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"host": "127.0.0.1.evil.example"},
+        {"host": "evil.example:127.0.0.1"},
+        {"host": ""},
+        {"host": "[::1"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://localhost.evil.example"},
+    ],
+)
+async def test_without_keys_nobody_else_is(lab: Lab, headers: dict[str, str]) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]))
+    call = await Call("POST", "/v1/chat/completions", chat(), headers).answered(gateway)
+    assert (call.status, lab.asked("up")) == (403, 0)
+
+
+async def test_without_keys_two_hosts_are_refused(lab: Lab) -> None:
+    call = Call("GET", "/v1/models")
+    call.scope["headers"].append((b"host", b"localhost"))
+    assert (await call.answered(lab.gateway(up=ScriptedAnswer([DONE])))).status == 403
+
+
+# ---- counting tokens
+
+
+async def test_tokens_are_counted_by_an_upstream_of_the_same_dialect(lab: Lab) -> None:
+    counted = ScriptedAnswer([b'{"input_', b'tokens": 42}'], headers={})
+    gateway = lab.gateway(up=counted, dialect="messages")
+    headers = {"anthropic-version": "2023-06-01"}
+    call = await Call("POST", "/v1/messages/count_tokens", messages(), headers).answered(gateway)
+    assert (call.status, call.json) == (200, {"input_tokens": 42})
+    (seen,) = lab.upstreams["up"].seen
+    assert (seen.path, seen.body["model"], seen.headers) == ("/v1/messages/count_tokens", "m", headers)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (ScriptedAnswer([b'{"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}'], status=429), 429),
+        (ScriptedAnswer([b"no"], status=401), 502),
+        (ScriptedAnswer([b"<html>"], status=200), 502),
+        (ScriptedAnswer([b'{"x": "' + b"x" * (2 << 20)], status=200), 502),
+    ],
+)
+async def test_a_count_that_fails(lab: Lab, answer: ScriptedAnswer, status: int) -> None:
+    call = await Call("POST", "/v1/messages/count_tokens", messages()).answered(lab.gateway(up=answer, dialect="messages"))
+    assert (call.status, shape(call.json)) == (status, "messages")
+    assert answer.closed
+
+
+async def test_tokens_for_another_dialect_are_not_made_up(lab: Lab) -> None:
+    call = await Call("POST", "/v1/messages/count_tokens", messages()).answered(lab.gateway(up=ScriptedAnswer([DONE])))
+    assert (call.status, lab.asked("up")) == (501, 0)

@@ -1,0 +1,404 @@
+"""One exchange through the gateway, over scripted upstreams: what reaches the client, the upstream, the log."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects.contract import UpstreamRequest
+from dragoman.gateway.settings import Limits, Timeouts
+from dragoman.upstreams.interface import UpstreamError
+from dragoman.upstreams.scripted import ScriptedAnswer
+from tests.gateway import wires
+from tests.gateway.asgi import Call
+from tests.gateway.conftest import Lab
+from tests.gateway.wires import DONE, ROLE, chat, failure, messages, say, text_of, whole
+
+CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
+FOREVER = 3600.0
+
+
+def gone(message: str = "no connection") -> UpstreamError:
+    return UpstreamError(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
+
+
+def answered(status: int, body: bytes, **headers: str) -> ScriptedAnswer:
+    lines = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return ScriptedAnswer([body], status=status, headers=lines)
+
+
+# ---- answers
+
+
+async def test_a_stream(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([ROLE, say("Hel"), say("lo"), DONE]))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert call.status == 200
+    assert call.headers["content-type"] == "text/event-stream"
+    assert call.headers["x-request-id"].startswith("req_")
+    assert "content-length" not in call.headers
+    assert text_of(call.body) == "Hello"
+    assert call.body.endswith(b"data: [DONE]\n\n")
+    assert call.ended
+
+
+async def test_a_whole_answer(lab: Lab) -> None:
+    gateway = lab.gateway(up=answered(200, whole("Hello")))
+    call = await Call("POST", CHAT, chat(stream=False)).answered(gateway)
+    assert (call.status, call.headers["content-type"]) == (200, "application/json")
+    assert call.headers["content-length"] == str(len(call.body))
+    assert call.json["choices"][0]["message"]["content"] == "Hello"
+
+
+async def test_another_dialect(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([ROLE, say("Hello"), DONE]))
+    call = await Call("POST", MESSAGES, messages()).answered(gateway)
+    assert call.headers["request-id"] == call.headers["x-request-id"]
+    assert b'"text_delta","text":"Hello"' in call.body
+    assert b"message_stop" in call.body
+    assert lab.upstreams["up"].seen[0].path == "/chat/completions"
+
+
+async def test_each_piece_goes_out_before_the_next_is_read(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("first"), FOREVER]))
+    call = Call("POST", CHAT, chat())
+    task = asyncio.ensure_future(call.answered(gateway))
+    assert text_of(await call.begun()) == "first"
+    call.leave()
+    await task
+
+
+async def test_an_upstream_error_keeps_its_status_and_retry_after(lab: Lab) -> None:
+    gateway = lab.gateway(up=answered(429, failure("slow down"), retry_after="17"))
+    call = await Call("POST", MESSAGES, messages()).answered(gateway)
+    assert (call.status, call.headers["retry-after"], call.message) == (429, "17", "slow down")
+    assert call.json["request_id"] == call.headers["request-id"]
+
+
+async def test_a_failure_before_anything_was_said_is_a_status(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([ROLE, gone("cut")]))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert (call.status, call.message) == (502, "cut")
+
+
+async def test_a_failure_afterwards_is_in_the_stream(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("half"), gone("cut")]))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert call.status == 200
+    assert text_of(call.body) == "half"
+    assert b'"error":{"message":"cut"' in call.body
+    assert b'"finish_reason":"stop"' not in call.body
+    assert lab.log[-1]["error"] == "bad_upstream"
+
+
+# ---- what the client says
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b"5", b'{"model": NaN}', b'\xef\xbb\xbf{"model": "up/m"}', b'{"model": "\xff"}', b"{} {}"],
+)
+async def test_a_body_that_is_no_json_object(lab: Lab, body: bytes) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]))
+    call = await Call("POST", CHAT, body).answered(gateway)
+    assert (call.status, lab.asked("up")) == (400, 0)
+    assert "JSON" in call.message
+
+
+async def test_a_body_nested_too_deeply(lab: Lab) -> None:
+    body = b'{"model": "up/m", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    call = await Call("POST", CHAT, body).answered(lab.gateway(up=ScriptedAnswer([DONE])))
+    assert call.status == 400
+
+
+async def test_a_lone_surrogate_is_let_through(lab: Lab) -> None:
+    body = b'{"model": "up/m", "messages": [{"role": "user", "content": "a\\ud83d b"}]}'
+    gateway = lab.gateway(up=answered(200, whole("ok")))
+    call = await Call("POST", CHAT, body).answered(gateway)
+    assert call.status == 200
+
+
+@pytest.mark.parametrize("model", [None, 5, "", ["up/m"]])
+async def test_a_model_that_is_no_name(lab: Lab, model: Any) -> None:
+    call = await Call("POST", CHAT, {**chat(), "model": model}).answered(lab.gateway(up=ScriptedAnswer([DONE])))
+    assert (call.status, call.json["error"]["param"]) == (400, "model")
+
+
+async def test_an_unknown_model(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]), other=ScriptedAnswer([DONE]))
+    call = await Call("POST", MESSAGES, messages("nowhere/m")).answered(gateway)
+    assert (call.status, call.json["error"]["type"]) == (404, "not_found_error")
+    assert "nowhere/m" in call.message
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_body_that_is_too_large(lab: Lab, declared: bool) -> None:
+    body = b'{"x": "' + b"x" * 3000 + b'"}'
+    headers = {"content-length": str(len(body))} if declared else {"transfer-encoding": "chunked"}
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]), limits=Limits(body_mib=1000 / 2**20))
+    call = Call("POST", CHAT, body, headers, cut=100)
+    await call.answered(gateway)
+    assert call.status == 413
+    assert call.headers.get("connection") == (None if declared else "close")
+
+
+async def test_a_client_that_leaves_in_its_own_request(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([DONE]))
+    call = Call("POST", CHAT, b"")
+    call._body.clear()
+    call.leave()
+    await call.answered(gateway)
+    assert (call.status, lab.asked("up")) == (0, 0)
+    assert (lab.log[-1]["status"], lab.log[-1]["error"]) == (499, "client_left")
+
+
+# ---- several targets
+
+PAIR = {"pair": ["a/x", "b/y"]}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        gone(),
+        answered(500, failure("broke")),
+        answered(429, failure("busy"), retry_after="60"),
+        answered(408, failure("slow")),
+        ScriptedAnswer([]),
+        ScriptedAnswer([ROLE, gone()]),
+        ScriptedAnswer([wires.event({"error": {"message": "overloaded", "code": 503}})]),
+    ],
+    ids=["refused", "500", "429", "408", "empty", "cut-before-text", "error-first"],
+)
+async def test_the_next_target_is_asked(lab: Lab, first: ScriptedAnswer | UpstreamError) -> None:
+    gateway = lab.gateway(models=PAIR, a=first, b=ScriptedAnswer([say("from b"), DONE]))
+    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
+    assert (call.status, text_of(call.body)) == (200, "from b")
+    assert (lab.asked("a"), lab.asked("b")) == (1, 1)
+    assert lab.upstreams["b"].seen[0].body["model"] == "y"
+    assert (lab.log[-1]["upstream"], lab.log[-1]["tried"]) == ("b/y", 2)
+    assert all(answer.closed for answer in lab.upstreams["a"].answers)
+
+
+async def test_a_request_at_fault_is_not_asked_again(lab: Lab) -> None:
+    gateway = lab.gateway(models=PAIR, a=answered(400, failure("bad temperature")), b=ScriptedAnswer([DONE]))
+    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
+    assert (call.status, call.message, lab.asked("b")) == (400, "bad temperature", 0)
+
+
+async def test_no_second_answer_after_text(lab: Lab) -> None:
+    gateway = lab.gateway(models=PAIR, a=ScriptedAnswer([say("from a"), gone()]), b=ScriptedAnswer([DONE]))
+    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
+    assert (text_of(call.body), lab.asked("b")) == ("from a", 0)
+
+
+async def test_all_fail(lab: Lab) -> None:
+    gateway = lab.gateway(models=PAIR, a=answered(500, failure("a broke")), b=answered(503, failure("b broke")))
+    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
+    assert (call.status, call.message) == (503, "b broke")
+    assert call.ended
+
+
+async def test_all_are_busy(lab: Lab) -> None:
+    first, second = answered(429, failure("a"), retry_after="7"), answered(429, failure("b"), retry_after="30")
+    call = await Call("POST", CHAT, chat("pair")).answered(lab.gateway(models=PAIR, a=first, b=second))
+    assert (call.status, call.headers["retry-after"]) == (429, "7")
+
+
+# ---- time
+
+
+async def test_silence_before_the_first_event(lab: Lab) -> None:
+    times = Timeouts(first_event=0.02)
+    gateway = lab.gateway(up=lambda _: ScriptedAnswer([ROLE, FOREVER]), timeouts=times)
+    for stream in (True, False):
+        call = await Call("POST", CHAT, chat(stream=stream)).answered(gateway)
+        assert call.status == 504
+        assert lab.upstreams["up"].answers[-1].closed
+
+
+async def test_a_head_that_never_comes(lab: Lab) -> None:
+    async def never(_: UpstreamRequest) -> ScriptedAnswer:
+        await asyncio.sleep(FOREVER)
+        raise AssertionError
+
+    gateway = lab.gateway(up=ScriptedAnswer([]), timeouts=Timeouts(first_event=0.02))
+    lab.upstreams["up"].send = never  # type: ignore[method-assign]
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert call.status == 504
+
+
+async def test_comments_are_no_event(lab: Lab) -> None:
+    steps = [step for _ in range(1000) for step in (b": working\n\n", 0.001)]
+    gateway = lab.gateway(up=ScriptedAnswer(steps), timeouts=Timeouts(first_event=0.02))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert call.status == 504
+
+
+async def test_silence_in_the_middle(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("half"), FOREVER]), timeouts=Timeouts(idle=0.02))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert (call.status, text_of(call.body)) == (200, "half")
+    assert b'"error"' in call.body
+    assert lab.upstreams["up"].answers[-1].closed
+
+
+async def test_an_answer_without_end(lab: Lab) -> None:
+    steps = [step for _ in range(10_000) for step in (say("."), 0.001)]
+    gateway = lab.gateway(up=ScriptedAnswer(steps), timeouts=Timeouts(total=0.05))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert b"more than 0.05 s" in call.body
+
+
+async def test_the_head_goes_out_in_time_and_beats_follow(lab: Lab) -> None:
+    times = Timeouts(head=0.01, heartbeat=0.01)
+    gateway = lab.gateway(up=ScriptedAnswer([ROLE, 0.1, say("late"), DONE]), timeouts=times)
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert (call.status, text_of(call.body)) == (200, "late")
+    beats = [piece for piece in call.pieces if piece.startswith(b":")]
+    assert beats
+    assert call.pieces.index(beats[0]) < next(n for n, piece in enumerate(call.pieces) if b"late" in piece)
+
+
+async def test_an_early_head_does_not_shorten_the_wait_for_the_first_event(lab: Lab) -> None:
+    times = Timeouts(head=0.01, idle=0.02, first_event=FOREVER)
+    gateway = lab.gateway(up=ScriptedAnswer([0.1, say("late"), DONE]), timeouts=times)
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert text_of(call.body) == "late"
+
+
+async def test_a_failure_after_an_early_head_is_in_the_stream(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([0.05, gone("cut")]), timeouts=Timeouts(head=0.01))
+    call = await Call("POST", MESSAGES, messages()).answered(gateway)
+    assert call.status == 200
+    assert b"event: error" in call.body
+
+
+async def test_no_beats_in_a_whole_answer(lab: Lab) -> None:
+    play = ScriptedAnswer([0.05, whole("ok")], headers={"content-type": "application/json"})
+    gateway = lab.gateway(up=play, timeouts=Timeouts(head=0.01, heartbeat=0.01))
+    call = await Call("POST", CHAT, chat(stream=False)).answered(gateway)
+    assert len(call.pieces) == 1
+
+
+# ---- leaving and stopping
+
+
+@pytest.mark.parametrize("steps", [[ROLE, FOREVER], [say("text"), FOREVER]], ids=["before", "after"])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_that_leaves_ends_the_upstream_request(lab: Lab, steps: list[Any], stream: bool) -> None:
+    asked = asyncio.Event()
+
+    def play(_: UpstreamRequest) -> ScriptedAnswer:
+        asked.set()
+        return ScriptedAnswer(steps)
+
+    call = Call("POST", CHAT, chat(stream=stream))
+    task = asyncio.ensure_future(call.answered(lab.gateway(up=play)))
+    await asked.wait()
+    call.leave()
+    await task
+    assert lab.upstreams["up"].answers[0].closed
+    assert lab.log[-1]["error"] == "client_left"
+
+
+async def test_a_client_that_left_needs_no_second_target(lab: Lab) -> None:
+    asked = asyncio.Event()
+
+    def play(_: UpstreamRequest) -> ScriptedAnswer:
+        asked.set()
+        return ScriptedAnswer([FOREVER])
+
+    gateway = lab.gateway(models=PAIR, a=play, b=ScriptedAnswer([DONE]), timeouts=Timeouts(first_event=0.05))
+    call = Call("POST", CHAT, chat("pair"))
+    task = asyncio.ensure_future(call.answered(gateway))
+    await asked.wait()
+    call.leave()
+    await task
+    assert lab.asked("b") == 0
+
+
+async def test_the_end_of_the_drain(lab: Lab) -> None:
+    gateway = lab.gateway(up=ScriptedAnswer([say("half"), FOREVER]))
+    call = Call("POST", CHAT, chat())
+    task = asyncio.ensure_future(call.answered(gateway))
+    await call.begun()
+    gateway.open_turns.end()
+    await task
+    assert text_of(call.body) == "half"
+    assert b"being stopped" in call.body
+    late = await Call("POST", CHAT, chat()).answered(gateway)
+    assert late.status == 503
+
+
+# ---- headers
+
+
+async def test_of_the_upstreams_headers_few_pass(lab: Lab) -> None:
+    sent = {
+        "x-ratelimit-remaining-requests": "5",
+        "anthropic-ratelimit-tokens-limit": "9",
+        "x-request-id": "up-1",
+        "set-cookie": "a=b",
+        "server": "inner",
+        "openai-organization": "org",
+        "x-ratelimit-evil": "a\r\nb",
+    }
+    gateway = lab.gateway(up=ScriptedAnswer([say("hi"), DONE], headers=sent))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert call.headers["x-ratelimit-remaining-requests"] == "5"
+    assert call.headers["anthropic-ratelimit-tokens-limit"] == "9"
+    assert call.headers["x-upstream-request-id"] == "up-1"
+    assert call.headers["x-request-id"] != "up-1"
+    assert not {"set-cookie", "server", "openai-organization", "x-ratelimit-evil"} & set(call.headers)
+
+
+async def test_of_the_clients_headers_those_of_its_dialect_pass(lab: Lab) -> None:
+    headers = {"anthropic-version": "2023-06-01", "anthropic-beta": "some-beta", "cookie": "a=b", "x-api-key": "sk-client"}
+    gateway = lab.gateway(up=answered(500, failure("no")), dialect="messages")
+    await Call("POST", MESSAGES, messages(), headers).answered(gateway)
+    sent = lab.upstreams["up"].seen[0].headers
+    assert sent["anthropic-beta"] == "some-beta"
+    assert not {"cookie", "x-api-key", "authorization"} & set(sent)
+
+
+async def test_no_header_passes_to_another_dialect(lab: Lab) -> None:
+    gateway = lab.gateway(up=answered(500, failure("no")))
+    await Call("POST", MESSAGES, messages(), {"anthropic-beta": "some-beta"}).answered(gateway)
+    assert "anthropic-beta" not in lab.upstreams["up"].seen[0].headers
+
+
+# ---- the log
+
+
+async def test_a_line_for_each_exchange(lab: Lab) -> None:
+    answer = [say("an answer in confidence"), DONE]
+    gateway = lab.gateway(up=ScriptedAnswer(answer), keys=["sk-client"])
+    call = await Call("POST", CHAT, chat(), query="key=sk-client&word=secret").answered(gateway)
+    (line,) = lab.log
+    assert line["request_id"] == call.headers["x-request-id"]
+    expected = {"method": "POST", "path": CHAT, "client": "chat", "model": "up/m", "upstream": "up/m", "status": 200, "finish": "stop"}
+    assert {name: line[name] for name in expected} == expected
+    assert line["duration_ms"] >= 0
+    assert "error" not in line
+    for word in ("confidence", "sk-client", "secret"):
+        assert word not in lab.lines[0]
+
+
+async def test_usage_in_the_log(lab: Lab) -> None:
+    await Call("POST", CHAT, chat(stream=False)).answered(lab.gateway(up=answered(200, whole("ok"))))
+    assert lab.log[-1]["usage"] == {"input": 3, "output": 1}
+
+
+async def test_a_bug_is_a_500_and_a_line_without_its_text(lab: Lab) -> None:
+    def play(_: UpstreamRequest) -> ScriptedAnswer:
+        raise RuntimeError("said in confidence")
+
+    call = await Call("POST", MESSAGES, messages()).answered(lab.gateway(up=play))
+    assert (call.status, call.json["type"]) == (500, "error")
+    assert "RuntimeError at" in lab.log[0]["internal"]
+    assert "confidence" not in call.body.decode() + "".join(lab.lines)
