@@ -19,8 +19,10 @@ from dragoman import jsontext
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.request import Loss, Request
+from dragoman.crossing import cross, identities
 from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
 from dragoman.exceptions import LocalProtocolError, RemoteProtocolError
+from dragoman.names import ToolIdentity
 from dragoman.streaming.accumulate import Accumulator
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
@@ -100,19 +102,23 @@ class Exchange:
         self._model = parsed.model
         self.streaming = parsed.stream
         self._array = array
-        call = msgspec.structs.replace(parsed, model=upstream_model)
+        asked = msgspec.structs.replace(parsed, model=upstream_model)
         if self.client is self.upstream:
-            made = self.upstream.adapt_request(body, call, self._facts)
+            made = self.upstream.adapt_request(body, asked, self._facts)
+            tools = identities(asked)
         else:
-            made = self.upstream.render_request(call, self._facts)
+            crossing, tools = cross(asked, self.upstream, self._facts)
+            made = self.upstream.render_request(crossing, self._facts)
         self.losses = made.losses
-        self.begin(parsed)
+        self.begin(parsed, tools)
         return made
 
-    def begin(self, request: Request | None) -> None:
+    def begin(self, request: Request | None, tools: Mapping[str, ToolIdentity] | None = None) -> None:
         """Sets up the way back; ``request`` calls it. Without a request nothing is known of tools and choices."""
-        tools = frozenset(tool.name for tool in request.tools) if request is not None else None
-        pattern = self.client.call_id_pattern
+        if request is not None and tools is None:
+            tools = identities(request)
+        pattern = self.client.traits.call_id
+        native = request is None or self.client is self.upstream
         self._assembler = AnswerAssembler(
             DecodeContext(
                 origin=self.upstream.name,
@@ -120,6 +126,7 @@ class Exchange:
                 tools=tools,
                 choices=request.choices if request is not None else 1,
                 legal_id=re.compile(pattern) if pattern else None,
+                freeform_client=native and self.client.traits.custom_calls,
             )
         )
         self._decoder = self.upstream.decoder(self._assembler)

@@ -146,24 +146,37 @@ async def test_pieces_pass_one_by_one() -> None:
     [b"", b"5\r\nab", b"zz\r\n", b"5;\r\nabcde", LAST],
     ids=["between-chunks", "in-a-chunk", "bad-size", "no-line-end", "body-ended-answer-not"],
 )
-@pytest.mark.parametrize("reset", [False, True])
-async def test_a_cut_gives_all_that_came_and_an_error(end: bytes, reset: bool) -> None:
+async def test_a_cut_gives_all_that_came_and_an_error(end: bytes) -> None:
     async def play(connection: Connection) -> None:
-        await connection.send(HEAD + chunked(ROLE + say("half of it")) + end)
-        if reset:
-            await got.wait()
-            connection.reset()
+        await connection.send(HEAD + chunked(ROLE + say("half")))
+        await seen.wait()
+        await connection.send(chunked(say(" of it")) + end)
 
-    got = asyncio.Event()
+    seen = asyncio.Event()
     async with setup(play) as lab:
         await lab.client.ask(CHAT, chat())
-        status, _ = await lab.client.head()
-        body = b""
-        while b"half of it" not in body:
-            body += await lab.client.piece()
-        got.set()
+        await lab.client.head()
+        body = await lab.client.piece()
+        seen.set()
         body += await lab.client.body()
-        assert (status, text_of(body)) == (200, "half of it")
+        assert text_of(body) == "half of it"
+        assert b'"error"' in body
+
+
+async def test_a_reset() -> None:
+    async def play(connection: Connection) -> None:
+        await connection.send(HEAD + chunked(ROLE + say("half")))
+        await seen.wait()
+        connection.reset()
+
+    seen = asyncio.Event()
+    async with setup(play) as lab:
+        await lab.client.ask(CHAT, chat())
+        await lab.client.head()
+        body = await lab.client.piece()
+        seen.set()
+        body += await lab.client.body()
+        assert text_of(body) == "half"
         assert b'"error"' in body
 
 
@@ -254,7 +267,7 @@ async def test_a_client_that_leaves_ends_the_connection_to_the_upstream(talking:
 
 async def test_back_pressure() -> None:
     """A client that does not read stops the upstream; the rest comes once it reads."""
-    total = 32 << 20
+    total = 24 << 20
     sent = 0
     blocked = asyncio.Event()
 
@@ -266,7 +279,7 @@ async def test_back_pressure() -> None:
             connection.writer.write(piece)
             sent += len(piece)
             try:
-                await asyncio.wait_for(connection.writer.drain(), None if blocked.is_set() else 0.5)
+                await asyncio.wait_for(connection.writer.drain(), None if blocked.is_set() else 0.3)
             except TimeoutError:
                 blocked.set()
                 await connection.writer.drain()
@@ -283,7 +296,7 @@ async def test_back_pressure() -> None:
         await client.head()
         body = await client.body()
         assert body.endswith(b"data: [DONE]\n\n")
-        assert len(text_of(body)) >= sent * 0.9
+        assert body.count(b"x") >= sent * 0.9
         client.close()
         others.close()
 

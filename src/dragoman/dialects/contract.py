@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from dragoman.canonical.errors import Error
-from dragoman.canonical.request import Loss, Request
+from dragoman.canonical.request import Loss, Request, Text
 from dragoman.canonical.response import Response
+from dragoman.history import History
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
 from dragoman.streaming.sse import ServerSentEvent
@@ -65,12 +66,82 @@ class UpstreamRequest(msgspec.Struct, frozen=True, kw_only=True):
     method: str = "POST"
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """``accepts``: facts about an upstream that change a request (design/requests.md, 7)."""
+class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``accepts``: facts about an upstream that change a request (design/requests.md, 7).
+
+    ``None`` stands for the default of the upstream's dialect.
+    """
 
     stream_usage: bool = True
+    """chat: usage may be asked for in a stream."""
     reasoning_model: bool = False
+    """chat: ``max_completion_tokens`` in place of ``max_tokens``, and no sampling parameters."""
     max_output_tokens: int | None = None
+    """Tokens: the limit where the client gives none and the dialect demands one, and the cap of any."""
+    thinking: Literal["budget", "adaptive", False] = "adaptive"
+    """messages: ``thinking.budget_tokens``, or ``adaptive`` with ``output_config.effort``, or nothing."""
+    gemini_thinking: Literal["budget", "level"] = "level"
+    """gemini: ``thinkingBudget``, or ``thinkingLevel``, whose lowest stands for none."""
+    max_thinking_budget: int | None = None
+    """Tokens: the cap of a thinking budget."""
+    assistant_prefill: bool = True
+    """A final assistant turn is continued; else the user asks to continue."""
+    mid_conversation_system: bool | None = None
+    """System turns may stand in mid-conversation."""
+    exclusive_sampling: bool = False
+    """Of temperature and top_p only one may be given: top_p goes."""
+    structured_output: bool = True
+    """A JSON schema can be demanded; else it becomes an instruction."""
+    gemini_schema: Literal["json-schema", "openapi-subset"] = "json-schema"
+    """gemini: ``parametersJsonSchema`` as it is, or the converted subset in ``parameters``."""
+    signing_upstream: bool | None = None
+    """It verifies proofs of reasoning: what it did not sign itself goes."""
+    wants_reasoning: bool = False
+    """chat: the reasoning of earlier turns is given back as ``reasoning_content``."""
+    stateless_upstream: bool = False
+    """responses: nothing is stored there; items that cannot stand alone go."""
+    betas: list[str] | Literal["passthrough"] | None = None
+    """messages: which ``anthropic-beta`` values, and the members that belong to them, go on."""
+    on_server_tool: Literal["drop", "refuse"] = "drop"
+    """What becomes of hosted tools that the upstream cannot serve."""
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dialect takes as a target: how its histories, names and tools must look."""
+
+    call_id: str | None = None
+    """What a call id must match as a whole, in a request and in an answer; ``None``: any text."""
+    tool_name: str = r"[A-Za-z0-9_-]+"
+    """What a tool's name must match as a whole."""
+    tool_name_longest: int = 64
+    """Characters."""
+    custom_tools: bool = False
+    """Its servers take freeform tools; else they are declared as functions with one text argument."""
+    custom_calls: bool = False
+    """Its clients take calls of freeform tools."""
+    namespaces: bool = False
+    """Tools may stand in namespaces."""
+    alternate: bool = False
+    """User and assistant take turns, and the user begins."""
+    system_turns: bool = True
+    """System text may stand in mid-conversation, unless the upstream's facts say otherwise."""
+    calls_last: bool = True
+    """Nothing of an assistant's turn may stand after its calls."""
+    result_parts: tuple[type, ...] = (Text,)
+    """The kinds of parts that a tool's result may hold."""
+    signing: bool = True
+    """Its servers verify proofs of reasoning, unless the upstream's facts say otherwise."""
+
+
+class Crossing(msgspec.Struct, frozen=True, kw_only=True):
+    """A request on its way to another dialect: its history is arranged, its names and tools fit the target.
+
+    ``history`` replaces ``request.messages``; ``losses`` collects what could not cross so far.
+    """
+
+    request: Request
+    history: History
+    losses: tuple[Loss, ...] = ()
 
 
 class Decoder(Protocol):
@@ -98,7 +169,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
 
     parse_request: Callable[[JSON, str | None, bool | None], Request]
     """A client's body; model and stream where the route's path holds them. Raises ``InvalidRequest``."""
-    render_request: Callable[[Request, Facts], UpstreamRequest]
+    render_request: Callable[[Crossing, Facts], UpstreamRequest]
     """The request in this dialect, for an upstream. Raises ``InvalidRequest`` where the meaning would change."""
     adapt_request: Callable[[JSON, Request, Facts], UpstreamRequest]
     """A client's body of this very dialect with the least change: model, and what the upstream needs."""
@@ -126,8 +197,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     check: Callable[[bytes], list[Violation]]
     """What a strict client would reject in a body, streamed or whole."""
 
-    call_id_pattern: str | None = None
-    """What a call id must match as a whole for clients of this dialect; ``None``: anything goes."""
+    traits: Traits = Traits()
     base_path: str = ""
     """What the dialect's official SDK has in its base URL beyond the host (``/v1``, or nothing)."""
     forward_headers: tuple[str, ...] = ()

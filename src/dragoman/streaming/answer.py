@@ -9,7 +9,7 @@ the upstream said; events come out of ``take``. Nothing comes out before somethi
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.opaque import Opaque
+from dragoman.names import ToolIdentity
 from dragoman.streaming.finish import FinishRecord
 from dragoman.streaming.ids import Ids
 from dragoman.streaming.sequence import Block, Sequencer
@@ -29,16 +30,18 @@ Key = Hashable | None
 class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a decoder and its assembler have to know of the exchange.
 
-    ``origin`` is the upstream's dialect. ``tools`` are the names that the client declared, ``None``
-    if unknown. ``choices`` is how many answers it asked for. ``legal_id`` is what a call id must
-    match in the client's dialect; others get a reversible alias.
+    ``origin`` is the upstream's dialect. ``tools`` are the tools that the client declared, by the names that
+    the upstream has for them, ``None`` if unknown. ``choices`` is how many answers it asked for.
+    ``legal_id`` is what a call id must match in the client's dialect; others get a reversible alias.
+    ``freeform_client``: the client takes custom calls of tools that it did not declare.
     """
 
     origin: str
     ids: Ids
-    tools: frozenset[str] | None = None
+    tools: Mapping[str, ToolIdentity] | None = None
     choices: int = 1
     legal_id: re.Pattern[str] | None = None
+    freeform_client: bool = True
 
 
 class _Choice:
@@ -56,6 +59,7 @@ class _Choice:
             note=assembler.quirk,
             lose=assembler.lose,
             legal_id=context.legal_id,
+            freeform_client=context.freeform_client,
         )
         self.finish = FinishRecord()
         self.joins: dict[type, SurrogateJoiner] = {e.TextStart: SurrogateJoiner(), e.ReasoningStart: SurrogateJoiner()}

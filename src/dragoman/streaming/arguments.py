@@ -179,20 +179,27 @@ class JSONArguments:
             self._continue(text)
 
     def _continue(self, text: str) -> None:
-        appended: JSONPrefix | None = self._state.copy()
-        if appended is not None and not appended.advance(text):
-            appended = None
+        appended = self._state.copy()
+        fits = appended.advance(text)
         snapshot = None
         if self._size and len(text) >= self._size and text.startswith(self.text):
             snapshot = _readable(text)
-        if appended is not None and snapshot is not None:
+        if fits and snapshot is not None:
             self._fork = _Fork(text, appended, snapshot)
-        elif appended is not None:
+        elif fits:
             self._append(text, appended)
         elif snapshot is not None:
             self._latch(text)
+        elif appended.whole and self._holds_two(text, appended.read):
+            self._append(text[: appended.read], appended)
+            self._feed(text[appended.read :])
         else:
             self._pass_on(text)
+
+    def _holds_two(self, text: str, end: int) -> bool:
+        """Whether a whole value ends inside the fragment, and is a placeholder or repeated by what follows."""
+        first, rest = (self.text + text[:end]).strip(_BLANKS), text[end:]
+        return self._nothing(first) or first.startswith(rest) or rest.startswith(first)
 
     def _decide(self, fork: _Fork, text: str) -> None:
         """A second fragment after one that could be read in two ways."""

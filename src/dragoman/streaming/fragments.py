@@ -1,14 +1,16 @@
-"""One piece of a client tool call, as the wire gave it."""
+"""A client tool call in the making, and the pieces in which wires give it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from dragoman.canonical.events import ToolKind
 from dragoman.canonical.opaque import Opaque
-from dragoman.streaming.arguments import argument_text
+from dragoman.streaming.arguments import FreeformArguments, JSONArguments, argument_text
+from dragoman.streaming.freeform import InputReader, InputWriter
 
 
 class CallFragment(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,3 +63,45 @@ def _index(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+class Call:
+    """A tool call in the making."""
+
+    __slots__ = (
+        "announced",
+        "arguments",
+        "ended",
+        "finished",
+        "form",
+        "id",
+        "id_taken",
+        "index",
+        "kind",
+        "late_signature",
+        "name",
+        "namespace",
+        "original",
+        "signature",
+    )
+
+    def __init__(self, fragment: CallFragment, note: Callable[[str], None]) -> None:
+        self.index = fragment.index
+        self.id = fragment.id
+        self.id_taken = False  # another call has this id too
+        self.original: Call | None = None  # the call whose echo this may be
+        self.name = ""
+        self.kind = fragment.kind
+        self.namespace = fragment.namespace
+        self.signature: Opaque | None = None
+        self.late_signature: Opaque | None = None
+        self.arguments = JSONArguments(note) if fragment.kind == "function" else FreeformArguments(note)
+        self.form: InputReader | InputWriter | None = None  # turns the arguments into the client's form
+        self.announced = False
+        self.ended = False  # by the upstream's word
+        self.finished = False  # nothing more of it goes out
+
+    @property
+    def done(self) -> bool:
+        """Its arguments are there: more argument text cannot be theirs."""
+        return self.finished or self.arguments.whole

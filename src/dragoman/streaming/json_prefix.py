@@ -59,9 +59,11 @@ _Stack = tuple[str, "_Stack"] | None
 class JSONPrefix:
     """The state of a text that has been the beginning of a JSON value so far."""
 
-    __slots__ = ("_count", "_key", "_mode", "_rest", "_stack")
+    __slots__ = ("_count", "_key", "_mode", "_rest", "_stack", "read")
 
     def __init__(self) -> None:
+        self.read = 0
+        """Characters of the last text that were read; after a refusal the first that does not fit is here."""
         self._mode = _M.VALUE
         self._stack: _Stack = None
         self._key = False  # the string is a member's name
@@ -85,17 +87,19 @@ class JSONPrefix:
         return self._mode is _M.AFTER and self._stack is None
 
     def advance(self, text: str) -> bool:
-        """Reads on; ``False`` if the text can no longer become a value (the state is void then)."""
+        """Reads on; ``False`` at a character that no value can have here: the state is that before it."""
         position, size = 0, len(text)
         while position < size:
             if self._mode is _M.STRING:
                 match = _PLAIN.match(text, position)
                 position = match.end() if match else position
                 if position == size:
-                    return True
+                    break
             if not self._step(text[position]):
+                self.read = position
                 return False
             position += 1
+        self.read = size
         return True
 
     def _step(self, char: str) -> bool:

@@ -22,59 +22,19 @@ text, or its end). Until then the id and the name may still come, grow or be rep
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
 
 from dragoman.canonical import aliases
 from dragoman.canonical.events import ToolCallDelta, ToolCallEnd, ToolCallStart
-from dragoman.canonical.opaque import Opaque
-from dragoman.streaming.arguments import FreeformArguments, JSONArguments
-from dragoman.streaming.fragments import CallFragment, read_fragment
+from dragoman.names import ToolIdentity
+from dragoman.streaming.fragments import Call, CallFragment, read_fragment
+from dragoman.streaming.freeform import InputReader, InputWriter
 from dragoman.streaming.ids import Ids
 
 __all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
-
-
-class Call:
-    """A tool call in the making."""
-
-    __slots__ = (
-        "announced",
-        "arguments",
-        "ended",
-        "finished",
-        "id",
-        "id_taken",
-        "index",
-        "kind",
-        "late_signature",
-        "name",
-        "namespace",
-        "original",
-        "signature",
-    )
-
-    def __init__(self, fragment: CallFragment, note: Callable[[str], None]) -> None:
-        self.index = fragment.index
-        self.id = fragment.id
-        self.id_taken = False  # another call has this id too
-        self.original: Call | None = None  # the call whose echo this may be
-        self.name = ""
-        self.kind = fragment.kind
-        self.namespace = fragment.namespace
-        self.signature: Opaque | None = None
-        self.late_signature: Opaque | None = None
-        self.arguments = JSONArguments(note) if fragment.kind == "function" else FreeformArguments(note)
-        self.announced = False
-        self.ended = False  # by the upstream's word
-        self.finished = False  # nothing more of it goes out
-
-    @property
-    def done(self) -> bool:
-        """Its arguments are there: more argument text cannot be theirs."""
-        return self.finished or self.arguments.whole
 
 
 class Sink(Protocol):
@@ -91,19 +51,21 @@ class ToolCallAssembler:
     def __init__(
         self,
         *,
-        tools: frozenset[str] | None,
+        tools: Mapping[str, ToolIdentity] | None,
         ids: Ids,
         sink: Sink,
         note: Callable[[str], None],
         lose: Callable[[str], None],
         legal_id: re.Pattern[str] | None = None,
+        freeform_client: bool = True,
     ) -> None:
         self.announced = 0
         self.dropped = 0
         """Calls that never got a name."""
         self.incomplete = False
         """Whether a call ended with half of its arguments."""
-        self._tools = tools or frozenset()
+        self._tools = tools or {}
+        self._freeform_client = freeform_client
         self._ids = ids
         self._sink = sink
         self._note = note
@@ -188,6 +150,8 @@ class ToolCallAssembler:
                 return
             self._announce(call)
         self._flush(call)
+        if call.form is not None and (rest := call.form.finish()):
+            self._sink.feed_call(call, [ToolCallDelta(rest)])
         self.incomplete = self.incomplete or not complete
         self._sink.end_call(call, ToolCallEnd(complete, call.late_signature))
 
@@ -233,7 +197,7 @@ class ToolCallAssembler:
             return False
         if fragment.id is None and call.id is None:
             return True
-        return not call.arguments.repeats(fragment.arguments)
+        return not call.arguments.repeats(fragment.arguments or "")
 
     def _continuation(self, fragment: CallFragment, latest: Call | None) -> Call | None:
         """A fragment without id and name that no index ties to a call (founding text A)."""
@@ -373,10 +337,19 @@ class ToolCallAssembler:
         if name != call.name:
             self._note("name-repaired")
             call.name = name
-        id = self._id_of(call)
-        start = ToolCallStart(id=id, name=name, kind=call.kind, signature=call.signature, namespace=call.namespace)
+        tool = self._tools.get(name) or ToolIdentity(name, call.kind, call.namespace)
+        kind = tool.kind if self._tools.get(name) or self._freeform_client else "function"
+        if kind != call.kind:
+            call.form = InputReader() if kind == "custom" else InputWriter()
         call.announced = True
         self.announced += 1
+        start = ToolCallStart(
+            id=self._id_of(call),
+            name=tool.name,
+            kind=kind,
+            signature=call.signature,
+            namespace=call.namespace or tool.namespace,
+        )
         self._sink.open_call(call, start)
 
     def _id_of(self, call: Call) -> str:
@@ -393,6 +366,9 @@ class ToolCallAssembler:
         return id
 
     def _flush(self, call: Call) -> None:
-        if deltas := call.arguments.out:
-            call.arguments.out = []
-            self._sink.feed_call(call, deltas)  # may end the call from within
+        deltas, call.arguments.out = call.arguments.out, []  # the sink may end the call from within
+        if call.form is not None:
+            texts = map(call.form.feed, (delta.text for delta in deltas))
+            deltas = [ToolCallDelta(text) for text in texts if text]
+        if deltas:
+            self._sink.feed_call(call, deltas)

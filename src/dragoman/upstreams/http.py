@@ -7,6 +7,7 @@ certificates verified. Foreign exceptions become ``UpstreamError`` here and nowh
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -68,6 +69,16 @@ class HttpAnswer:
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self._upstream = upstream
         self._response = response
+        connection = response.connection  # none if the body came with the head
+        if connection is not None and connection.protocol is not None and (closed := connection.protocol.closed):
+            closed.add_done_callback(self._lost)
+
+    def _lost(self, closed: asyncio.Future[None]) -> None:
+        """aiohttp does not tell a reader of a body that cannot be parsed (a bad chunk size): it would wait on."""
+        content = self._response.content
+        if not closed.cancelled() and (content.is_eof() or content.exception() or closed.exception()):
+            return
+        content.set_exception(aiohttp.ClientPayloadError())
 
     async def read(self) -> bytes:
         content = self._response.content

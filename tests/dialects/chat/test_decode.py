@@ -10,6 +10,7 @@ from dragoman.canonical import events as e
 from dragoman.canonical.errors import ErrorKind
 from dragoman.canonical.events import FinishReason
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.chat.wire import QUIRKS
 
 from .driving import (
     DONE,
@@ -385,7 +386,7 @@ def test_annotations() -> None:
 
 
 def test_sources_of_the_whole_answer_come_once_and_after_text() -> None:
-    sources = {
+    sources: dict[str, Any] = {
         "citations": ["https://e.org/a", "https://e.org/b"],
         "search_results": [{"title": "A", "url": "https://e.org/a", "snippet": "about a"}],
     }
@@ -570,3 +571,49 @@ def test_an_error_as_a_whole_answer() -> None:
     (event,) = events_of_body({"error": {"message": "no quota", "type": "insufficient_quota"}})
     assert isinstance(event, e.ResponseError)
     assert event.error.kind is ErrorKind.BILLING
+
+
+# ------------------------------------------------------------------ quirks
+
+
+def _choice(**members: Any) -> dict[str, Any]:
+    return chunk(choices=[{"index": 0, "delta": {"content": "x"}, "finish_reason": None, **members}])
+
+
+QUIRKY: dict[str, Any] = {
+    "answer-wrapped": {"data": chunk({"content": "x"})},
+    "chunk-in-array": [chunk({"content": "x"})],
+    "content-cumulative": [chunk({"content": "a long text" + "x" * n}) for n in range(4)],
+    "content-parts": chunk({"content": [{"type": "text", "text": "x"}]}),
+    "finish-camel-case-key": _choice(finishReason="stop"),
+    "finish-foreign-word": _choice(finish_reason="end_turn"),
+    "finish-unknown-word": _choice(finish_reason="weird"),
+    "legacy-function-call": chunk({"function_call": {"name": "run", "arguments": "{}"}}),
+    "message-instead-of-delta": _choice(delta=None, message={"content": "x"}),
+    "thought-mark": chunk({"content": "x", "extra_content": {"google": {"thought": True}}}),
+    "usage-in-choice": _choice(usage={"prompt_tokens": 1, "completion_tokens": 1}),
+}
+
+
+@pytest.mark.parametrize("slug", QUIRKS)
+def test_each_quirk_is_noted(slug: str) -> None:
+    value = QUIRKY[slug]
+    upstream = Upstream().say(*(value if slug == "content-cumulative" else [value]), DONE)
+    upstream.end()
+    assert slug in upstream.assembler.quirks
+
+
+def test_a_well_formed_stream_has_no_quirk() -> None:
+    upstream = Upstream().say(
+        chunk({"role": "assistant", "content": ""}), chunk({"content": "x"}), chunk({}, "stop"), DONE
+    )
+    upstream.end()
+    assert upstream.assembler.quirks == {}
+
+
+def test_plain_reasoning_after_a_proof_is_another_block() -> None:
+    signed = {"type": "reasoning.text", "text": "A", "signature": "1", "format": "anthropic-claude-v1"}
+    events = events_of(
+        chunk({"reasoning_details": [signed]}), chunk({"reasoning_content": "B"}), chunk({"content": "x"}, "stop")
+    )
+    assert [end.opaque for end in of_type(e.ReasoningEnd, events)] == [(Opaque("messages", "signature", "1"),), ()]

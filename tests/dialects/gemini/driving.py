@@ -133,10 +133,10 @@ def one_answer(*events: e.Event, finish: e.ResponseEnd = STOP) -> list[JSON]:
     return frames(data)
 
 
-def whole_answer(*events: e.Event, finish: e.ResponseEnd = STOP) -> JSON:
+def whole_answer(*events: e.Event, finish: e.ResponseEnd = STOP, start: e.ResponseStart = START) -> JSON:
     """The same as a whole body."""
     accumulator = Accumulator()
-    accumulator.add([START, *events, finish])
+    accumulator.add([start, *events, finish])
     assert accumulator.response is not None
     body = DIALECT.render_response(accumulator.response, context())
     assert DIALECT.check(json.dumps(body).encode()) == []

@@ -113,6 +113,24 @@ def arguments(events: Iterable[e.Event]) -> list[str]:
     return found
 
 
+def end_of(events: list[e.Event]) -> e.ResponseEnd:
+    assert isinstance(events[-1], e.ResponseEnd)
+    return events[-1]
+
+
+def error_of(events: list[e.Event]) -> e.ResponseError:
+    assert isinstance(events[-1], e.ResponseError)
+    return events[-1]
+
+
+def said(events: list[e.Event]) -> str:
+    return "".join(event.text for event in of(events, e.TextDelta))
+
+
+def thought(events: list[e.Event]) -> str:
+    return "".join(event.text for event in of(events, e.ReasoningDelta))
+
+
 def encode(*events: e.Event, context: EncodeContext = CONTEXT) -> bytes:
     return MessagesEncoder(context).encode(events)
 

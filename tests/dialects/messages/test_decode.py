@@ -5,32 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import ErrorKind
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.messages.check import check
 
-from .driving import OVER, Upstream, answer, arguments, begin, delta, ending, of, start, stop, tool, whole
+from .driving import (
+    OVER,
+    Upstream,
+    answer,
+    arguments,
+    begin,
+    delta,
+    encode,
+    end_of,
+    ending,
+    error_of,
+    of,
+    said,
+    start,
+    stop,
+    thought,
+    tool,
+)
 
 PARIS = '{"city": "Paris"}'
-
-
-def end_of(events: list[e.Event]) -> e.ResponseEnd:
-    assert isinstance(events[-1], e.ResponseEnd)
-    return events[-1]
-
-
-def error_of(events: list[e.Event]) -> e.ResponseError:
-    assert isinstance(events[-1], e.ResponseError)
-    return events[-1]
-
-
-def said(events: list[e.Event]) -> str:
-    return "".join(event.text for event in of(events, e.TextDelta))
-
-
-def thought(events: list[e.Event]) -> str:
-    return "".join(event.text for event in of(events, e.ReasoningDelta))
 
 
 # ---- the envelope
@@ -49,7 +51,9 @@ def test_a_plain_answer() -> None:
 
 
 def test_members_of_the_envelope_that_only_this_dialect_knows() -> None:
-    upstream = Upstream().say(start(container={"id": "c"}, unheard_of=1), begin(0, "text", text="x"), ending("end_turn"))
+    upstream = Upstream().say(
+        start(container={"id": "c"}, unheard_of=1), begin(0, "text", text="x"), ending("end_turn")
+    )
     assert of(upstream.end(), e.ResponseStart)[0].native == {"container": {"id": "c"}}
 
 
@@ -93,7 +97,9 @@ def test_events_of_any_json_are_survived(value: Any) -> None:
 
 
 @pytest.mark.parametrize("member", [None, 1, "x", [], {"type": 5}, {"type": None, "text": 3}])
-@pytest.mark.parametrize("event", ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta"])
+@pytest.mark.parametrize(
+    "event", ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta"]
+)
 def test_members_of_any_json_are_survived(event: str, member: Any) -> None:
     odd = {"type": event, "message": member, "content_block": member, "delta": member, "index": member, "usage": member}
     events = Upstream().say(start(), odd, begin(7, "text", text="Hi"), stop(7), ending("end_turn")).end()
@@ -131,7 +137,9 @@ def test_thinking_with_its_signature() -> None:
 
 
 def test_a_signature_without_text_is_kept() -> None:
-    events = answer(begin(0, "thinking", thinking="", signature="U0lH"), stop(0), tool(1, "t", "run"), stop(1), ending("tool_use"))
+    events = answer(
+        begin(0, "thinking", thinking="", signature="U0lH"), stop(0), tool(1, "t", "run"), stop(1), ending("tool_use")
+    )
     assert of(events, e.ReasoningEnd) == [e.ReasoningEnd((Opaque("messages", "signature", "U0lH"),))]
     assert len(of(events, e.ToolCallStart)) == 1
 
@@ -154,7 +162,13 @@ def test_redacted_thinking_is_a_block_of_its_own() -> None:
 
 
 def test_citations_of_a_start_and_of_deltas() -> None:
-    found = {"type": "web_search_result_location", "url": "https://a.example", "title": "A", "cited_text": "q", "encrypted_index": "E"}
+    found = {
+        "type": "web_search_result_location",
+        "url": "https://a.example",
+        "title": "A",
+        "cited_text": "q",
+        "encrypted_index": "E",
+    }
     page = {"type": "page_location", "document_title": "Doc", "cited_text": "p", "document_index": 0}
     events = answer(
         begin(0, "text", text="", citations=[found]),
@@ -259,12 +273,19 @@ def test_a_header_that_is_repeated_opens_no_second_call() -> None:
 
 
 def test_an_id_that_the_client_refuses_gets_an_alias() -> None:
-    upstream = Upstream(legal_id="[a-zA-Z0-9_-]+").say(start(), tool(0, "get_weather:0", "get_weather"), stop(0), ending("tool_use"))
+    upstream = Upstream(legal_id="[a-zA-Z0-9_-]+").say(
+        start(), tool(0, "get_weather:0", "get_weather"), stop(0), ending("tool_use")
+    )
     assert of(upstream.end(), e.ToolCallStart)[0].id.startswith("call_dgm")
 
 
 def test_a_caller_other_than_the_model_is_a_loss() -> None:
-    upstream = Upstream().say(start(), tool(0, "a", "run", caller={"type": "code_execution_20260120", "tool_id": "s"}), stop(0), ending("tool_use"))
+    upstream = Upstream().say(
+        start(),
+        tool(0, "a", "run", caller={"type": "code_execution_20260120", "tool_id": "s"}),
+        stop(0),
+        ending("tool_use"),
+    )
     assert len(of(upstream.end(), e.ToolCallStart)) == 1
     assert upstream.assembler.losses == {"tool_use.caller": 1}
 
@@ -313,7 +334,9 @@ def test_a_server_tool_whose_input_is_broken_says_so() -> None:
 
 
 def test_what_strict_clients_refuse_is_a_loss() -> None:
-    upstream = Upstream().say(start(), begin(0, "container_upload", file_id="f"), stop(0), begin(1, "mcp_tool_use", id="m", name="x"), stop(1))
+    upstream = Upstream().say(
+        start(), begin(0, "container_upload", file_id="f"), stop(0), begin(1, "mcp_tool_use", id="m", name="x"), stop(1)
+    )
     upstream.say(begin(2, "text", text="Hi"), ending("end_turn"))
     assert of(upstream.end(), e.ServerTool) == []
     assert set(upstream.assembler.losses) == {"content block container_upload", "content block mcp_tool_use"}
@@ -326,175 +349,49 @@ def test_compaction_collects_its_delta() -> None:
         stop(0),
         ending("compaction"),
     )
-    assert of(events, e.ServerTool)[0].items == ({"type": "compaction", "content": "Summary.", "encrypted_content": "E"},)
+    assert of(events, e.ServerTool)[0].items == (
+        {"type": "compaction", "content": "Summary.", "encrypted_content": "E"},
+    )
     assert (end_of(events).finish, end_of(events).raw) == (e.FinishReason.PAUSED, "compaction")
 
 
-# ---- counts
+# ---- anything at all
 
-
-def usage_of(*usages: dict[str, Any], first: dict[str, Any]) -> e.UsageUpdate:
-    upstream = Upstream().say(start(usage=first), begin(0, "text", text="Hi"))
-    upstream.say(*(ending(None, usage) for usage in usages[:-1]), ending("end_turn", usages[-1]))
-    update: e.UsageUpdate = of(upstream.end(), e.UsageUpdate)[0]
-    return update
-
-
-def test_counts_are_totals_and_input_gets_its_cache() -> None:
-    counted = {"input_tokens": 9, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 1}
-    usage = usage_of({**counted, "output_tokens": 16}, first={**counted, "output_tokens": 2}).usage
-    assert usage == e.Usage(input=14, output=16, cached=1, cache_write=4)
-
-
-def test_the_last_object_with_an_input_count_gives_all_of_them() -> None:
-    split = {"input_tokens": 18, "output_tokens": 426, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 8816}
-    usage = usage_of(split, first={"input_tokens": 8834, "output_tokens": 0}).usage
-    assert usage == e.Usage(input=8834, output=426, cached=8816, cache_write=0)
-
-
-def test_cache_counts_do_not_outlive_another_input_count() -> None:
-    first = {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 1}
-    assert usage_of({"input_tokens": 95, "output_tokens": 3}, first=first).usage == e.Usage(input=95, output=3, cached=0)
-
-
-def test_cache_counts_survive_an_equal_input_count() -> None:
-    first = {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 1}
-    assert usage_of({"input_tokens": 5, "output_tokens": 3}, first=first).usage == e.Usage(input=95, output=3, cached=90)
-
-
-@pytest.mark.parametrize("nothing", [{}, {"input_tokens": None}, {"input_tokens": 0}, {"input_tokens": -1}, {"input_tokens": "9"}])
-def test_an_input_that_is_not_counted_keeps_the_first_count(nothing: dict[str, Any]) -> None:
-    usage = usage_of({**nothing, "output_tokens": 3}, first={"input_tokens": 25, "output_tokens": 1}).usage
-    assert usage == e.Usage(input=25, output=3)
-
-
-def test_zeros_at_the_start_are_unknown() -> None:
-    assert usage_of({"output_tokens": 7}, first={"input_tokens": 0, "output_tokens": 0}).usage == e.Usage(output=7)
-
-
-def test_a_refusal_takes_its_output_back() -> None:
-    assert usage_of({"output_tokens": 0}, first={"input_tokens": 5, "output_tokens": 1}).usage == e.Usage(input=5, output=0)
-
-
-def test_thinking_tokens_and_own_members() -> None:
-    last = {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}, "server_tool_use": {"web_search_requests": 1}}
-    update = usage_of(last, first={"input_tokens": 5, "output_tokens": 1, "service_tier": "standard", "iterations": None})
-    assert update.usage.reasoning == 4
-    assert update.native == {"service_tier": "standard", "server_tool_use": {"web_search_requests": 1}}
-
-
-# ---- endings
-
-
-@pytest.mark.parametrize(
-    ("word", "finish", "raw"),
-    [
-        ("end_turn", e.FinishReason.STOP, "end_turn"),
-        ("max_tokens", e.FinishReason.LENGTH, "max_tokens"),
-        ("model_context_window_exceeded", e.FinishReason.LENGTH, "model_context_window_exceeded"),
-        ("refusal", e.FinishReason.CONTENT_FILTER, "refusal"),
-        ("pause_turn", e.FinishReason.PAUSED, "pause_turn"),
-        ("END_TURN", e.FinishReason.STOP, "end_turn"),
-        ("length", e.FinishReason.LENGTH, None),
-        ("content_filter", e.FinishReason.CONTENT_FILTER, None),
-        ("never_heard_of", e.FinishReason.STOP, None),
-    ],
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["type", "text", "id", "name"]), inner),
+    max_leaves=4,
 )
-def test_stop_reasons(word: str, finish: e.FinishReason, raw: str | None) -> None:
-    end = end_of(answer(begin(0, "text", text="Hi"), ending(word)))
-    assert (end.finish, end.raw, end.origin) == (finish, raw, "messages")
-
-
-def test_a_stop_sequence_is_named() -> None:
-    end = end_of(answer(begin(0, "text", text="Hi"), ending("stop_sequence", stop_sequence="END")))
-    assert (end.finish, end.stop_sequence) == (e.FinishReason.STOP, "END")
-
-
-def test_stop_details_go_along() -> None:
-    details = {"type": "refusal", "category": "bio", "explanation": None}
-    end = end_of(answer(begin(0, "text", text="I can"), ending("refusal", stop_details=details)))
-    assert end.native == {"stop_details": details}
-
-
-def test_a_null_reason_is_none() -> None:
-    events = answer(begin(0, "text", text="Hi"), ending("end_turn"), ending(None))
-    assert end_of(events).finish is e.FinishReason.STOP
-
-
-def test_a_broken_off_answer_is_cut() -> None:
-    assert "network_error" in error_of(answer(begin(0, "text", text="Hi"), ending("network_error"))).error.message
-
-
-def test_calls_and_end_turn() -> None:
-    events = answer(tool(0, "a", "list"), stop(0), ending("end_turn"))
-    assert end_of(events).finish is e.FinishReason.TOOL_CALLS
-
-
-# ---- failures
-
-
-def test_an_error_event_in_the_middle_of_a_call() -> None:
-    failure = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    events = answer(tool(0, "a", "get_weather"), delta(0, "input_json_delta", partial_json='{"city": "Pa'), failure)
-    error = error_of(events).error
-    assert (error.kind, error.type, error.message) == (ErrorKind.OVERLOADED, "overloaded_error", "Overloaded")
-    assert of(events, e.ToolCallEnd) == []
-
-
-@pytest.mark.parametrize("value", [{"error": {"message": "no room"}}, {"error": "no room"}, {"type": "odd", "error": {"message": "no room"}}])
-def test_errors_without_their_type(value: dict[str, Any]) -> None:
-    assert error_of(Upstream().say(value).end()).error.message == "no room"
-
-
-def test_an_error_event_whose_data_is_no_json() -> None:
-    assert error_of(Upstream().say(b"upstream is gone", name="error").end()).error.message == "upstream is gone"
-
-
-def test_corrupt_json_is_an_error() -> None:
-    events = answer(begin(0, "text", text="Hi"), b'{"type":"content_bl')
-    assert "malformed" in error_of(events).error.message
-
-
-def test_a_ping_says_nothing() -> None:
-    assert "empty" in error_of(Upstream().say(start(), {"type": "ping"}, b"nothing", name="ping").end()).error.message
-
-
-# ---- whole bodies
-
-
-def test_a_whole_body() -> None:
-    body = {
-        **start()["message"],
-        "content": [
-            {"type": "thinking", "thinking": "Hm.", "signature": "U0lH"},
-            {"type": "text", "text": "Hi."},
-            {"type": "tool_use", "id": "toolu_a", "name": "get_weather", "input": {"city": "Paris"}},
-            {"type": "tool_use", "id": "toolu_b", "name": "list", "input": {}},
-        ],
-        "stop_reason": "tool_use",
-        "usage": {"input_tokens": 0, "output_tokens": 9},
-    }
-    events = whole(body)
-    assert (thought(events), said(events)) == ("Hm.", "Hi.")
-    assert arguments(events) == ['{"city":"Paris"}', "{}"]
-    assert of(events, e.UsageUpdate)[0].usage == e.Usage(input=0, output=9)
-    assert end_of(events).finish is e.FinishReason.TOOL_CALLS
-
-
-def test_a_whole_body_without_a_reason_has_ended() -> None:
-    assert end_of(whole({"type": "message", "content": "Hi"})).finish is e.FinishReason.STOP
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({"type": "error", "error": {"type": "api_error", "message": "broken"}}, "broken"),
-        ({"detail": "Not Found"}, "Not Found"),
-        ({}, "not a message"),
-        ([], "not a message"),
-        (None, "not a message"),
-        ([{"error": {"message": "wrapped"}}], "wrapped"),
-    ],
+kinds = st.sampled_from(
+    ["text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_result", "x"]
 )
-def test_bodies_that_are_no_message(body: Any, message: str) -> None:
-    assert message in error_of(whole(body)).error.message
+deltas = st.sampled_from(
+    ["text_delta", "thinking_delta", "signature_delta", "input_json_delta", "citations_delta", "compaction_delta", "x"]
+)
+blocks = st.fixed_dictionaries(
+    {"type": kinds | values},
+    optional=dict.fromkeys(
+        ["text", "thinking", "signature", "data", "id", "name", "input", "citations", "caller"], values
+    ),
+)
+pieces = st.fixed_dictionaries(
+    {"type": deltas | values},
+    optional=dict.fromkeys(["text", "thinking", "signature", "partial_json", "citation", "stop_reason"], values),
+)
+odd_events = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(
+            ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "x"]
+        ),
+        "index": st.integers(-1, 2) | values,
+    },
+    optional={"content_block": blocks | values, "delta": pieces | values, "message": values, "usage": values},
+)
+
+
+@given(st.lists(odd_events, max_size=8))
+def test_no_stream_of_any_events_raises(drawn: list[dict[str, Any]]) -> None:
+    events = Upstream().say(*drawn).end()
+    assert isinstance(events[-1], e.ResponseEnd | e.ResponseError)
+    data = encode(*events)
+    assert {violation.rule for violation in check(data)} <= {"messages.tool.name"}

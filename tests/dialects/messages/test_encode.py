@@ -56,7 +56,9 @@ def test_bytes_of_a_plain_answer() -> None:
     assert check(data) == []
 
 
-@pytest.mark.parametrize(("id", "origin", "kept"), [("msg_9", "messages", True), ("chatcmpl-9", "chat", False), ("", "messages", False)])
+@pytest.mark.parametrize(
+    ("id", "origin", "kept"), [("msg_9", "messages", True), ("chatcmpl-9", "chat", False), ("", "messages", False)]
+)
 def test_ids_are_kept_within_the_dialect(id: str, origin: str, kept: bool) -> None:
     message = frames(encode(e.ResponseStart(id=id, origin=origin), context=context()))[0]["message"]
     assert (message["id"] == id) is kept
@@ -102,7 +104,9 @@ def test_a_citation_waits_for_the_text() -> None:
 def test_a_foreign_citation_needs_a_url() -> None:
     known = e.CitationAdded(e.Citation(url="https://a.example", title="A", origin="chat", native={"x": 1}))
     found = answered(e.TextStart(), e.TextDelta("a"), known, e.CitationAdded(e.Citation(title="B")), e.TextEnd())
-    citations = [frame["delta"]["citation"] for frame in found if frame.get("delta", {}).get("type") == "citations_delta"]
+    citations = [
+        frame["delta"]["citation"] for frame in found if frame.get("delta", {}).get("type") == "citations_delta"
+    ]
     assert citations == [
         {
             "type": "web_search_result_location",
@@ -134,7 +138,11 @@ def test_own_signatures_are_byte_exact() -> None:
 
 def test_a_signature_without_text_has_its_block() -> None:
     found = answered(e.ReasoningStart(), e.ReasoningEnd((OWN,)))
-    assert found[:3] == [begin(0, "thinking", thinking="", signature=""), delta(0, "signature_delta", signature="U0lH"), stop(0)]
+    assert found[:3] == [
+        begin(0, "thinking", thinking="", signature=""),
+        delta(0, "signature_delta", signature="U0lH"),
+        stop(0),
+    ]
 
 
 def test_own_redacted_thinking() -> None:
@@ -149,10 +157,16 @@ def test_reasoning_without_anything_opens_no_block() -> None:
 
 def test_foreign_proofs_travel_sealed() -> None:
     found = answered(
-        e.ReasoningStart(), e.ReasoningDelta("a"), e.ReasoningEnd((FOREIGN, GEMINI)), e.ReasoningStart(), e.ReasoningEnd((FOREIGN,))
+        e.ReasoningStart(),
+        e.ReasoningDelta("a"),
+        e.ReasoningEnd((FOREIGN, GEMINI)),
+        e.ReasoningStart(),
+        e.ReasoningEnd((FOREIGN,)),
     )
     assert unseal(found[2]["delta"]["signature"]) == FOREIGN
-    assert [unseal(frame["content_block"]["data"]) for frame in found if frame.get("content_block", {}).get("data")] == [GEMINI, FOREIGN]
+    assert [
+        unseal(frame["content_block"]["data"]) for frame in found if frame.get("content_block", {}).get("data")
+    ] == [GEMINI, FOREIGN]
 
 
 def test_foreign_proofs_of_a_call_and_of_a_text_stand_beside_them() -> None:
@@ -201,7 +215,7 @@ def test_an_array_is_told_by_its_first_character() -> None:
 
 
 def test_what_breaks_later_goes_on_raw() -> None:
-    events = [
+    events: list[e.Event] = [
         e.ToolCallStart(id="c1", name="run"),
         e.ToolCallDelta('{"a":'),
         e.ToolCallDelta(" oops", sound=False),
@@ -225,7 +239,10 @@ def test_a_cut_freeform_input_is_not_closed() -> None:
     data = encode(
         e.ResponseStart(), *call("half", kind="custom", complete=False), e.ResponseEnd(finish=e.FinishReason.LENGTH)
     )
-    assert "".join(frame["delta"].get("partial_json", "") for frame in frames(data) if "delta" in frame) == '{"input":"half'
+    assert (
+        "".join(frame["delta"].get("partial_json", "") for frame in frames(data) if "delta" in frame)
+        == '{"input":"half'
+    )
     assert check(data) == []
 
 
@@ -280,7 +297,10 @@ def test_unknown_counts_are_zero() -> None:
 @pytest.mark.parametrize(
     ("usage", "wire"),
     [
-        (e.Usage(input=14, output=16, cached=1, cache_write=4), {"input_tokens": 9, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 1, "output_tokens": 16}),
+        (
+            e.Usage(input=14, output=16, cached=1, cache_write=4),
+            {"input_tokens": 9, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 1, "output_tokens": 16},
+        ),
         (e.Usage(input=5, output=2, cached=9), {"input_tokens": 0, "cache_read_input_tokens": 9, "output_tokens": 2}),
         (e.Usage(output=2, reasoning=1), {"output_tokens": 2, "output_tokens_details": {"thinking_tokens": 1}}),
     ],
@@ -318,7 +338,10 @@ F = e.FinishReason
 )
 def test_stop_reasons(finish: e.FinishReason, raw: str | None, origin: str, calls: bool, word: str) -> None:
     blocks = call("{}") if calls else []
-    assert ending(*blocks, finish=finish, raw=raw, origin=origin)["delta"] == {"stop_reason": word, "stop_sequence": None}
+    assert ending(*blocks, finish=finish, raw=raw, origin=origin)["delta"] == {
+        "stop_reason": word,
+        "stop_sequence": None,
+    }
 
 
 def test_a_stop_sequence_is_named() -> None:
@@ -330,7 +353,9 @@ def test_stop_details_stay_in_the_dialect() -> None:
     details = {"type": "refusal", "category": "bio"}
     own = ending(finish=F.CONTENT_FILTER, raw="refusal", origin="messages", native={"stop_details": details, "x": 1})
     assert own["delta"] == {"stop_reason": "refusal", "stop_sequence": None, "stop_details": details}
-    assert "stop_details" not in ending(finish=F.CONTENT_FILTER, origin="chat", native={"stop_details": details})["delta"]
+    assert (
+        "stop_details" not in ending(finish=F.CONTENT_FILTER, origin="chat", native={"stop_details": details})["delta"]
+    )
 
 
 # ---- failures
@@ -340,7 +365,9 @@ ERROR = Error(kind=ErrorKind.OVERLOADED, message="no room")
 
 
 def test_an_error_leaves_its_block_open() -> None:
-    data = encode(e.ResponseStart(), e.ToolCallStart(id="c", name="run"), e.ToolCallDelta('{"a'), e.ResponseError(ERROR))
+    data = encode(
+        e.ResponseStart(), e.ToolCallStart(id="c", name="run"), e.ToolCallDelta('{"a'), e.ResponseError(ERROR)
+    )
     found = frames(data)
     assert found[-1] == {"type": "error", "error": {"type": "overloaded_error", "message": "no room"}}
     assert [frame["type"] for frame in found[1:-1]] == ["content_block_start", "content_block_delta"]

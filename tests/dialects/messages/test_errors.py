@@ -18,8 +18,18 @@ K = ErrorKind
     ("status", "body", "kind", "message"),
     [
         (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}, K.RATE_LIMIT, "slow"),
-        (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, K.OVERLOADED, "Overloaded"),
-        (400, {"error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}}, K.CONTEXT_LENGTH, "prompt is too long: 9 tokens > 8 maximum"),
+        (
+            529,
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+            K.OVERLOADED,
+            "Overloaded",
+        ),
+        (
+            400,
+            {"error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}},
+            K.CONTEXT_LENGTH,
+            "prompt is too long: 9 tokens > 8 maximum",
+        ),
         (404, {"error": "no such model"}, K.NOT_FOUND, "no such model"),
         (403, {"message": "not yours"}, K.PERMISSION, "not yours"),
         (500, {"detail": [{"msg": "odd"}]}, K.SERVER, '[{"msg":"odd"}]'),
@@ -52,7 +62,9 @@ def test_own_words_and_details_survive() -> None:
 
 
 def test_foreign_words_do_not_leak() -> None:
-    error = Error(kind=K.RATE_LIMIT, message="m", type="requests", code="rate_limit_exceeded", origin="chat", details=[1])
+    error = Error(
+        kind=K.RATE_LIMIT, message="m", type="requests", code="rate_limit_exceeded", origin="chat", details=[1]
+    )
     assert render_error(error, "") == {"type": "error", "error": {"type": "rate_limit_error", "message": "m"}}
 
 
@@ -78,7 +90,10 @@ def test_an_overflow_is_told_in_anthropics_words(message: str, rendered: str) ->
 
 def test_a_refused_request_names_its_field() -> None:
     assert render_error(invalid_request("expected a list", "tools"), "")["error"]["message"] == "tools: expected a list"
-    assert render_error(invalid_request("tools: expected a list", "tools"), "")["error"]["message"] == "tools: expected a list"
+    assert (
+        render_error(invalid_request("tools: expected a list", "tools"), "")["error"]["message"]
+        == "tools: expected a list"
+    )
 
 
 def test_the_status_is_the_upstreams() -> None:

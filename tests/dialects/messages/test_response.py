@@ -42,7 +42,9 @@ def test_a_plain_answer() -> None:
 
 
 def test_a_foreign_answer_gets_an_id_and_zeros() -> None:
-    body = rendered(r.TextBlock(text="Hi."), id="chatcmpl-1", model="", origin="chat", native={"system_fingerprint": "f"})
+    body = rendered(
+        r.TextBlock(text="Hi."), id="chatcmpl-1", model="", origin="chat", native={"system_fingerprint": "f"}
+    )
     assert body["id"].startswith("msg_")
     assert body["model"] == "asked-model"
     assert body["usage"] == {"input_tokens": 0, "output_tokens": 0}
@@ -65,14 +67,20 @@ def test_empty_blocks_go() -> None:
     ],
 )
 def test_tool_input_is_an_object(arguments: str, kind: Any, given: dict[str, Any]) -> None:
-    body = rendered(r.ToolCallBlock(id="c", name="run", arguments=arguments, kind=kind), finish=e.FinishReason.TOOL_CALLS)
+    body = rendered(
+        r.ToolCallBlock(id="c", name="run", arguments=arguments, kind=kind), finish=e.FinishReason.TOOL_CALLS
+    )
     assert body["content"] == [{"type": "tool_use", "id": "c", "name": "run", "input": given}]
     assert body["stop_reason"] == "tool_use"
 
 
 def test_reasoning_and_its_proofs() -> None:
     own, sealed = Opaque("messages", "signature", "U0lH"), Opaque("responses", "encrypted", "ENC", "rs_1")
-    content = rendered(r.ReasoningBlock(text="a", opaque=(own,)), r.ReasoningBlock(text="b"), r.ReasoningBlock(text="", opaque=(sealed,)))["content"]
+    content = rendered(
+        r.ReasoningBlock(text="a", opaque=(own,)),
+        r.ReasoningBlock(text="b"),
+        r.ReasoningBlock(text="", opaque=(sealed,)),
+    )["content"]
     assert content[:2] == [
         {"type": "thinking", "thinking": "a", "signature": "U0lH"},
         {"type": "thinking", "thinking": "b", "signature": ""},
@@ -90,7 +98,9 @@ def test_citations_and_server_tools() -> None:
     use = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     native = {"type": "page_location", "cited_text": "q"}
     cited = r.TextBlock(text="a", citations=(e.Citation(origin="messages", native=native), e.Citation(title="no URL")))
-    content = rendered(e.ServerTool("messages", (use,)), e.ServerTool("gemini", ({"x": 1},)), e.Media(media_type="image/png"), cited)["content"]
+    content = rendered(
+        e.ServerTool("messages", (use,)), e.ServerTool("gemini", ({"x": 1},)), e.Media(media_type="image/png"), cited
+    )["content"]
     assert content == [use, {"type": "text", "text": "a", "citations": [native]}]
 
 

@@ -11,7 +11,7 @@ from dragoman.dialects.chat.errors import parse_error, render_error, status_of
 from dragoman.dialects.chat.request import adapt_request, parse_request, render_request
 from dragoman.dialects.chat.response import render_response
 from dragoman.dialects.chat.wire import NAME, QUIRKS
-from dragoman.dialects.contract import Dialect
+from dragoman.dialects.contract import Dialect, Traits
 
 DIALECT = Dialect(
     name=NAME,
@@ -19,7 +19,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=endpoints.HEARTBEAT,
     parse_request=parse_request,
-    render_request=render_request,
+    render_request=lambda crossing, facts: render_request(crossing.request, facts),
     adapt_request=adapt_request,
     decoder=ChatDecoder,
     encoder=ChatEncoder,
@@ -32,7 +32,7 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
+    traits=Traits(custom_calls=True),
     base_path=endpoints.BASE_PATH,
-    forward_headers=endpoints.FORWARDED,
     quirks=QUIRKS,
 )

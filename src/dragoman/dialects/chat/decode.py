@@ -116,6 +116,8 @@ class ChatDecoder:
         if usage and (counts := parse_usage(usage)):
             self._assembler.usage(counts, usage)
         if value.get("citations") or value.get("search_results"):
+            if self._several:
+                self._assembler.choice(0)
             for citation in read_sources(value):
                 self._choices[0].cite(citation)
         return True

@@ -28,7 +28,7 @@ class DeltaReader:
         self._by_delta = False  # a delta said something: messages only repeat
         self._called = False  # by ``tool_calls``: ``function_call`` only repeats
         self._spoke = False
-        self._block = 0  # number of the reasoning block
+        self._block: int | None = None  # which reasoning block, where details tell them apart
         self._detail: Detail | None = None
         self._logprobs: _JSON | None = None  # of text that is still held
         self._images: set[str] = set()
@@ -215,6 +215,9 @@ class DeltaReader:
 
     # ---- reasoning
 
+    def _next_block(self) -> None:
+        self._block = (self._block or 0) + 1
+
     def _reasoning(self, delta: _JSON, whole: bool) -> bool:
         """One source for each delta: a field of its own, else the details; proofs come from those only."""
         thought = next((text for name in REASONING if (text := _text_of(delta.get(name)))), "")
@@ -224,7 +227,7 @@ class DeltaReader:
         self._release(for_good=True)
         if details and whole:
             for part in parse_reasoning(thought, details):
-                self._block += 1
+                self._next_block()
                 self._assembler.reasoning(part.text, self._block, summary=part.summary)
                 for proof in part.opaque:
                     self._assembler.prove(proof, self._block)
@@ -233,7 +236,7 @@ class DeltaReader:
             self._read_detail(entry, speaks=not thought)
         if thought:
             if not details and self._detail is not None and self._detail.proof is not None:
-                self._block += 1  # a proof ends its block
+                self._next_block()  # a proof ends its block
                 self._detail = None
             summary = self._detail is not None and self._detail.summary
             self._assembler.reasoning(thought, self._block, summary=summary)
@@ -244,7 +247,7 @@ class DeltaReader:
         if detail is None:
             return
         if self._detail is not None and not continues(self._detail, detail):
-            self._block += 1
+            self._next_block()
         self._detail = detail
         if speaks and detail.text:
             self._assembler.reasoning(detail.text, self._block, summary=detail.summary)

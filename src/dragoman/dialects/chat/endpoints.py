@@ -6,8 +6,6 @@ from dragoman.dialects.contract import Route
 
 ROUTES = (Route(path="/v1/chat/completions"),)
 BASE_PATH = "/v1"
+UPSTREAM_PATH = "/chat/completions"
 HEARTBEAT = b": keep-alive\n\n"
 """A comment: the only bytes that every client of this dialect reads over."""
-
-FORWARDED = ("openai-organization", "openai-project", "openai-beta")
-"""Headers of a client that mean something to its own vendor's API."""

@@ -9,14 +9,13 @@ from typing import Any, get_args
 
 from dragoman.canonical.aliases import original
 from dragoman.canonical.request import Effort, Loss, OutputFormat, ReasoningRequest, Request
+from dragoman.dialects.chat.endpoints import UPSTREAM_PATH
 from dragoman.dialects.chat.history import HistoryReader, history_arguments
 from dragoman.dialects.chat.parts import JSON, need_object, need_text, refuse
 from dragoman.dialects.chat.tools import parse_tool_choice, parse_tools, render_tool_choice, render_tools
 from dragoman.dialects.chat.turns import TurnWriter
 from dragoman.dialects.chat.wire import NAME
 from dragoman.dialects.contract import Facts, UpstreamRequest
-
-PATH = "/chat/completions"
 
 _NUMBERS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _INTEGERS = ("seed", "top_k", "top_logprobs")
@@ -234,7 +233,7 @@ def render_request(request: Request, facts: Facts) -> UpstreamRequest:
     _render_reasoning(body, request, facts, losses)
     if request.output is not None:
         body["response_format"] = _render_output(request.output)
-    return UpstreamRequest(path=PATH, body=body, losses=tuple(losses))
+    return UpstreamRequest(path=UPSTREAM_PATH, body=body, losses=tuple(losses))
 
 
 def _render_limit(body: JSON, request: Request, facts: Facts) -> None:
@@ -317,7 +316,7 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
                 adapted[name] = min(limit, facts.max_output_tokens)
     if isinstance(messages := adapted.get("messages"), list):
         adapted["messages"] = [_adapt_message(message) for message in messages]
-    return UpstreamRequest(path=PATH, body=adapted, losses=tuple(losses))
+    return UpstreamRequest(path=UPSTREAM_PATH, body=adapted, losses=tuple(losses))
 
 
 def _adapt_usage(body: JSON, request: Request, facts: Facts) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.dialects.contract import Dialect
+from dragoman.canonical.request import Audio, Document, Image, Text
+from dragoman.dialects.contract import Dialect, Traits
 from dragoman.dialects.gemini import endpoints
 from dragoman.dialects.gemini.check import check
 from dragoman.dialects.gemini.decode import Decoder
@@ -19,7 +20,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=b"\n",
     parse_request=parse_request,
-    render_request=render_request,
+    render_request=lambda crossing, facts: render_request(crossing.request, facts),
     adapt_request=adapt_request,
     decoder=Decoder,
     encoder=Encoder,
@@ -32,6 +33,14 @@ DIALECT = Dialect(
     authorize=endpoints.authorize,
     client_headers=endpoints.client_headers,
     check=check,
+    traits=Traits(
+        tool_name=r"[A-Za-z_][A-Za-z0-9_.:-]*",
+        tool_name_longest=128,
+        alternate=True,
+        system_turns=False,
+        calls_last=False,
+        result_parts=(Text, Image, Document, Audio),
+    ),
     model_headers=("x-goog-api-key", "x-goog-api-client"),
     quirks=QUIRKS,
     array_stream=True,

@@ -81,6 +81,8 @@ def _array(body: bytes, report: Report) -> list[tuple[str, bytes]]:
 def _events(body: bytes, report: Report) -> list[tuple[str, bytes]]:
     """The data of each event; only ``data: …`` lines and blank ones may be there."""
     lines = _LINE_END.split(body)
+    if not lines[-1]:
+        lines.pop()  # what follows the last line end is no line
     found: list[tuple[str, bytes]] = []
     event: list[bytes] = []
     for number, line in enumerate(lines, 1):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.dialects.contract import Dialect
+from dragoman.canonical.request import Document, Image, Text
+from dragoman.dialects.contract import Dialect, Traits
 from dragoman.dialects.messages import endpoints, wire
 from dragoman.dialects.messages.check import check
 from dragoman.dialects.messages.decode import MessagesDecoder
@@ -17,7 +18,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=endpoints.HEARTBEAT,
     parse_request=parse_request,
-    render_request=render_request,
+    render_request=lambda crossing, facts: render_request(crossing.request, facts),
     adapt_request=adapt_request,
     decoder=MessagesDecoder,
     encoder=MessagesEncoder,
@@ -30,7 +31,13 @@ DIALECT = Dialect(
     authorize=endpoints.authorize,
     client_headers=endpoints.client_headers,
     check=check,
-    call_id_pattern=wire.CALL_ID_PATTERN,
+    traits=Traits(
+        call_id=wire.CALL_ID_PATTERN,
+        tool_name_longest=128,
+        alternate=True,
+        system_turns=False,
+        result_parts=(Text, Image, Document),
+    ),
     forward_headers=endpoints.FORWARD_HEADERS,
     model_headers=endpoints.MODEL_HEADERS,
     quirks=wire.QUIRKS,

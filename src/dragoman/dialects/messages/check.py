@@ -101,7 +101,8 @@ def _events(report: Report, body: bytes) -> list[tuple[str, str]]:
         text = body.decode("utf-8", "replace")
     events: list[tuple[str, str]] = []
     name, data = "", list[str]()
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    for number, line in enumerate(lines):
         if not line:
             if data:
                 events.append((name, "\n".join(data)))

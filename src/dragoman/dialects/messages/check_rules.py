@@ -85,7 +85,7 @@ def check_block(report: Report, where: str, block: Any) -> str:
     if kind == "thinking":
         report.need(isinstance(block.get("signature", ""), str), "block.shape", where, "signature must be a text")
     if kind == "text":
-        report.need(isinstance(block.get("citations") or [], list), "block.shape", where, "citations must be a list")
+        report.need(isinstance(block.get("citations"), list | None), "block.shape", where, "citations must be a list")
     if kind in CALLS:
         _check_call(report, where, block)
     elif kind in wire.SERVER_RESULTS:

@@ -96,12 +96,12 @@ def _number(body: JSON, name: str) -> float | None:
     return value
 
 
-def _whole(body: JSON, name: str) -> int | None:
+def _whole(body: JSON, name: str, place: str = "") -> int | None:
     value = body.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        refuse(name, "a non-negative integer")
+        refuse(place + name, "a non-negative integer")
     return value
 
 
@@ -221,7 +221,7 @@ def _reasoning(body: JSON, config: JSON, reader: ContentReader) -> q.ReasoningRe
         return q.ReasoningRequest(effort="none")
     if kind is None:
         return q.ReasoningRequest(effort=effort) if effort else None
-    budget = _whole(thinking, "budget_tokens")
+    budget = _whole(thinking, "budget_tokens", "thinking.")
     display = _text(thinking, "display", "thinking.")
     visible = {"summarized": True, "omitted": False}.get(display or "")
     if visible is None and kind == "enabled":

@@ -104,20 +104,26 @@ def _blank(part: q.Part) -> bool:
 
 
 def _pair(turns: list[_Turn]) -> dict[str, str]:
-    """Puts each result into ``answers`` of the turn after its call; gives the calls' ids, by their paths."""
+    """Puts each result into ``answers`` of the turn after its call; gives the calls' ids, by their paths.
+
+    The last turn chooses first, so that a call without a result does not take that of a later call
+    with the same id.
+    """
     results = [
         (at, placed) for at, turn in enumerate(turns) for placed in turn.parts if isinstance(placed.part, q.ToolResult)
     ]
     ids: dict[str, str] = {}
     used: set[str] = set()
-    for at in range(len(turns)):
-        for call in turns[at].calls:
-            id = ids[call.path] = _legal_id(call.part, used)
+    asking = [(at, turn) for at, turn in enumerate(turns) if turn.assistant]
+    for _, turn in asking:
+        ids |= {call.path: _legal_id(call.part, used) for call in turn.calls}
+    for at, turn in reversed(asking):
+        for call in turn.calls:
             found = next((entry for entry in results if entry[0] > at and _answers(entry[1].part, call.part)), None)
             if found:
                 results.remove(found)
                 turns[found[0]].parts.remove(found[1])
-            turns[at].answers.append((id, found[1] if found else None))
+            turn.answers.append((ids[call.path], found[1] if found else None))
     _hand_over(turns)
     return ids
 

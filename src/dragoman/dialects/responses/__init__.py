@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dragoman.canonical.request import Document, Image, Text
 from dragoman.dialects import openai_shapes
-from dragoman.dialects.contract import Dialect
+from dragoman.dialects.contract import Dialect, Traits
 from dragoman.dialects.responses import endpoints
 from dragoman.dialects.responses.check import check
 from dragoman.dialects.responses.decode import ResponsesDecoder
@@ -19,7 +20,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=endpoints.HEARTBEAT,
     parse_request=parse_request,
-    render_request=render_request,
+    render_request=lambda crossing, facts: render_request(crossing.request, facts),
     adapt_request=adapt_request,
     decoder=ResponsesDecoder,
     encoder=ResponsesEncoder,
@@ -32,6 +33,12 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
+    traits=Traits(
+        custom_tools=True,
+        custom_calls=True,
+        namespaces=True,
+        result_parts=(Text, Image, Document),
+    ),
     base_path=endpoints.BASE_PATH,
     forward_headers=endpoints.FORWARD_HEADERS,
     quirks=QUIRKS,

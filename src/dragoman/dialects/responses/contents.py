@@ -177,10 +177,9 @@ class Contents:
         if item.done:
             return
         item.done = True
-        if item.header:
-            self.answer.end_call(self._fragment(item, arguments=item.arguments or None))
-        else:
-            self.answer.lose("tool call without name and id")
+        # without a header the assembler still has to know of it: what was never named is dropped there
+        held = "".join(item.held)
+        self.answer.end_call(self._fragment(item, arguments=item.arguments or held or None))
 
     def _fragment(self, item: Item, arguments: str | None = None, namespace: str | None = None) -> CallFragment:
         return CallFragment(
@@ -232,12 +231,16 @@ class Contents:
                 self.supply(item, kind, number, part.early)
         if item.family in (MESSAGE, REASONING) and item.early is not None:
             self.done(item, {**item.early, "encrypted_content": None})
-        elif item.family == CALL and not item.streamed and item.header and item.arguments:
+        elif item.family == CALL and not item.header:
+            self.end_call(item)
+        elif item.family == CALL and not item.streamed and item.arguments:
             self.answer.call(self._fragment(item, arguments=item.arguments))
         elif item.family in (TOOL, OTHER):
             self.answer.lose(f"output item of type {item.kind or 'unknown'} that was never done")
 
     def _message_done(self, item: Item, raw: JSON) -> None:
+        if item.done and any(part.pieces for part in item.parts.values()):
+            return  # told whole already; a second whole may number its parts in another way
         item.phase = text_of(raw.get("phase")) or item.phase
         content = raw.get("content")
         parts = [{"text": content}] if isinstance(content, str) else list_of(content)

@@ -126,7 +126,7 @@ class ResponsesDecoder:
             self._answer.fail(_malformed("a body that is no object"))
         elif isinstance(raw.get("output"), list) or raw.get("object") == "response":
             self._terminal({"response": raw, "type": ""})
-        elif raw.get("type") in self._handlers:
+        elif text_of(raw.get("type")) in self._handlers:
             self._event("", raw)
             return
         else:

@@ -1,0 +1,123 @@
+"""A request on its way from one dialect to another: what every crossing has to do, whatever the pair.
+
+1. Freeform tools become functions with one text argument where the target has none.
+2. Tool names and namespaces get aliases that the target takes.
+3. The history is arranged (``history``).
+
+Each step is undone in the answer by what ``cross`` gives back: the client's tools by the upstream's names.
+Within a dialect nothing crosses: the client's own body goes on (``identities``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from dragoman.canonical import request as q
+from dragoman.canonical.errors import invalid_request
+from dragoman.dialects.contract import Crossing, Dialect, Facts, Traits
+from dragoman.exceptions import InvalidRequest
+from dragoman.history import HistoryRules, arrange
+from dragoman.names import ToolIdentity, ToolNames
+from dragoman.streaming import freeform
+
+
+def cross(request: q.Request, target: Dialect, facts: Facts) -> tuple[Crossing, Mapping[str, ToolIdentity]]:
+    """The crossing, and the client's tools by their names over there.
+
+    Raises ``InvalidRequest`` for what rests on the client's own upstream (``Request.bound``).
+    """
+    for path in request.bound:
+        message = f"{path} cannot be resolved here: send the full conversation"
+        raise InvalidRequest(invalid_request(message, path))
+    losses = [q.Loss(path, "it has no canonical form") for path in request.unknown]
+    identities = [ToolIdentity(tool.name, tool.kind, tool.namespace) for tool in request.tools]
+    traits = target.traits
+    names = ToolNames(re.compile(traits.tool_name), traits.tool_name_longest, identities)
+    renamed = _Renamer(names, traits).request(request)
+    history = arrange(renamed.messages, rules(target, facts))
+    crossing = Crossing(request=renamed, history=history, losses=(*losses, *history.losses))
+    return crossing, names.identities
+
+
+def identities(request: q.Request) -> Mapping[str, ToolIdentity]:
+    """The client's tools where its own names reach the upstream."""
+    return {tool.name: ToolIdentity(tool.name, tool.kind, tool.namespace) for tool in request.tools}
+
+
+def rules(target: Dialect, facts: Facts) -> HistoryRules:
+    """What a history must look like for this upstream."""
+    traits = target.traits
+    mid_system = facts.mid_conversation_system
+    signing = facts.signing_upstream
+    return HistoryRules(
+        origin=target.name,
+        call_id=re.compile(traits.call_id) if traits.call_id else None,
+        alternate=traits.alternate,
+        system_turns=traits.system_turns if mid_system is None else mid_system,
+        calls_last=traits.calls_last,
+        result_parts=traits.result_parts,
+        prefill=facts.assistant_prefill,
+        proofs=traits.signing if signing is None else signing,
+        reasoning_text=facts.wants_reasoning,
+    )
+
+
+class _Renamer:
+    """Puts the target's names and forms of tools into a request, everywhere the same."""
+
+    def __init__(self, names: ToolNames, traits: Traits) -> None:
+        self._names = names
+        self._traits = traits
+
+    def request(self, request: q.Request) -> q.Request:
+        choice = request.tool_choice
+        if choice is not None and choice.names:
+            by_name = {tool.name: tool for tool in reversed(request.tools)}
+            known = [self._alias(name, by_name[name].namespace if name in by_name else None) for name in choice.names]
+            choice = q.ToolChoice(choice.mode, tuple(known))
+        return msgspec.structs.replace(
+            request,
+            tools=tuple(self._tool(tool) for tool in request.tools),
+            tool_choice=choice,
+            messages=tuple(self._message(message) for message in request.messages),
+        )
+
+    def _alias(self, name: str, namespace: str | None) -> str:
+        return self._names.alias(ToolIdentity(name, namespace=namespace))
+
+    def _tool(self, tool: q.Tool) -> q.Tool:
+        name = self._alias(tool.name, tool.namespace)
+        tool = msgspec.structs.replace(tool, name=name, namespace=None)
+        if tool.kind == "function" or self._traits.custom_tools:
+            return tool
+        return msgspec.structs.replace(
+            tool, kind="function", schema=freeform.SCHEMA, description=_described(tool), format=None
+        )
+
+    def _message(self, message: q.Message) -> q.Message:
+        if not any(isinstance(part, q.ToolCall | q.ToolResult) for part in message.parts):
+            return message
+        return q.Message(message.role, tuple(self._part(part) for part in message.parts))
+
+    def _part(self, part: q.Part) -> q.Part:
+        if isinstance(part, q.ToolCall):
+            name = self._alias(part.name, part.namespace)
+            part = msgspec.structs.replace(part, name=name, namespace=None)
+            if part.kind == "custom" and not self._traits.custom_tools:
+                part = msgspec.structs.replace(part, kind="function", arguments=freeform.wrapped(part.arguments))
+        elif isinstance(part, q.ToolResult):
+            kind = part.kind if self._traits.custom_tools else "function"
+            part = msgspec.structs.replace(part, name=self._alias(part.name, None) if part.name else None, kind=kind)
+        return part
+
+
+def _described(tool: q.Tool) -> str | None:
+    """The description, with the grammar of the input where there is one: the model should still see it."""
+    grammar = (tool.format or {}).get("definition")
+    if not grammar:
+        return tool.description
+    syntax = (tool.format or {}).get("syntax", "grammar")
+    return f"{tool.description or ''}\n\nThe input must match this {syntax} grammar:\n{grammar}".strip()

@@ -1,0 +1,71 @@
+"""Tool names that another dialect takes: aliases, the same everywhere in a request, undone in the answer.
+
+A legal name stays. Any other, and a name inside a namespace where there are none, gets a
+deterministic alias that no other tool of the request has (design/requests.md, 3).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from dragoman.canonical.events import ToolKind
+
+
+class ToolIdentity(msgspec.Struct, frozen=True):
+    """What a client calls a tool that an upstream knows by another name or in another form."""
+
+    name: str
+    kind: ToolKind = "function"
+    namespace: str | None = None
+
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_DIGEST = 8  # hex digits that tell aliases apart
+
+
+class ToolNames:
+    """The aliases of one request.
+
+    ``pattern`` is what a name must match as a whole, ``longest`` its limit in characters.
+    """
+
+    def __init__(self, pattern: re.Pattern[str], longest: int, tools: Iterable[ToolIdentity]) -> None:
+        self._pattern = pattern
+        self._longest = longest
+        self._names: dict[tuple[str, str | None], str] = {}
+        self.identities: dict[str, ToolIdentity] = {}
+        """The client's tools by the names that the upstream has for them."""
+        known = list(tools)
+        for tool in known:
+            if tool.namespace is None and self._legal(tool.name):
+                self._take(tool, tool.name)
+        for tool in known:
+            self.alias(tool)
+
+    def alias(self, tool: ToolIdentity) -> str:
+        """The upstream's name of a tool; names that only the history has get theirs as they come."""
+        known = self._names.get((tool.name, tool.namespace))
+        if known is not None:
+            return known
+        full = tool.name if tool.namespace is None else f"{tool.namespace}__{tool.name}"
+        if self._legal(full) and full not in self.identities:
+            return self._take(tool, full)
+        digest = hashlib.blake2b(f"{tool.namespace}\0{tool.name}".encode(), digest_size=_DIGEST // 2).hexdigest()
+        plain = _ILLEGAL.sub("_", full)
+        if not plain[:1].isalpha():
+            plain = "t_" + plain
+        if self._legal(plain) and plain not in self.identities:
+            return self._take(tool, plain)
+        return self._take(tool, f"{plain[: self._longest - _DIGEST - 1]}_{digest}")
+
+    def _legal(self, name: str) -> bool:
+        return len(name) <= self._longest and self._pattern.fullmatch(name) is not None
+
+    def _take(self, tool: ToolIdentity, name: str) -> str:
+        self._names[tool.name, tool.namespace] = name
+        self.identities.setdefault(name, tool)
+        return name

@@ -1,0 +1,402 @@
+"""A client's body, read; and the 400s that name the field at fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman.canonical.aliases import alias
+from dragoman.canonical.opaque import Opaque
+from dragoman.canonical.request import (
+    Audio,
+    Document,
+    HostedTool,
+    Image,
+    Message,
+    Native,
+    OutputFormat,
+    Reasoning,
+    ReasoningRequest,
+    Refusal,
+    Request,
+    Role,
+    Text,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+)
+from dragoman.dialects.chat.request import parse_request
+from dragoman.exceptions import InvalidRequest
+
+from .driving import JSON
+
+USER = {"role": "user", "content": "Hi"}
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+def parsed(**members: Any) -> Request:
+    return parse_request({"model": "m", "messages": [USER], **members})
+
+
+def read(*messages: JSON) -> tuple[Message, ...]:
+    return parse_request({"model": "m", "messages": list(messages)}).messages
+
+
+def test_the_least_body() -> None:
+    assert parsed() == Request(model="m", messages=(Message(Role.USER, (Text(text="Hi"),)),), origin="chat")
+
+
+def test_model_and_stream_of_the_path_win() -> None:
+    request = parse_request({"model": "m", "messages": [USER]}, "other", True)
+    assert (request.model, request.stream) == ("other", True)
+
+
+def test_scalars() -> None:
+    request = parsed(
+        stream=True,
+        stream_options={"include_usage": True},
+        temperature=0.5,
+        top_p=1,
+        seed=7.0,
+        presence_penalty=0,
+        frequency_penalty=0.1,
+        logprobs=True,
+        top_logprobs=2,
+        n=2,
+        stop=["a", "", "b"],
+        max_tokens=5,
+        max_completion_tokens=9,
+        parallel_tool_calls=False,
+        verbosity="low",
+        service_tier="flex",
+        user="u",
+        metadata={"a": "b"},
+        prompt_cache_key="k",
+    )
+    assert (request.stream, request.stream_usage) == (True, True)
+    assert (request.temperature, request.top_p, request.seed) == (0.5, 1, 7)
+    assert (request.presence_penalty, request.frequency_penalty) == (0, 0.1)
+    assert (request.logprobs, request.top_logprobs, request.choices) == (True, 2, 2)
+    assert (request.stop, request.max_output_tokens) == (("a", "b"), 9)
+    assert (request.parallel_tool_calls, request.verbosity, request.service_tier) == (False, "low", "flex")
+    assert (request.user, request.metadata, request.cache_key) == ("u", {"a": "b"}, "k")
+    assert request.unknown == ()
+
+
+def test_stop_may_be_one_word() -> None:
+    assert parsed(stop="END").stop == ("END",)
+
+
+def test_unknown_members_are_named() -> None:
+    request = parsed(
+        logit_bias={"1": 2},
+        store=False,
+        modalities=["text"],
+        future=1,
+        messages=[{**USER, "name": "ann", "mood": "good"}],
+        metadata={"n": 1},
+    )
+    assert set(request.unknown) == {"logit_bias", "future", "messages[0].name", "messages[0].mood", "metadata.n"}
+
+
+# ------------------------------------------------------------------ messages
+
+
+def test_voices() -> None:
+    messages = read(
+        {"role": "system", "content": "S"}, {"role": "developer", "content": [{"type": "text", "text": "D"}]}, USER
+    )
+    assert [message.role for message in messages] == [Role.SYSTEM, Role.DEVELOPER, Role.USER]
+    assert messages[1].parts == (Text(text="D"),)
+
+
+def test_content_parts() -> None:
+    marker = {"type": "ephemeral"}
+    (message,) = read(
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Look", "cache_control": marker},
+                {"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}},
+                {"type": "image_url", "image_url": {"url": "https://e.org/a.png", "detail": "low"}},
+                {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA"}},
+                {"type": "input_audio", "input_audio": {"data": "BBBB", "format": "mp3"}},
+                {"type": "file", "file": {"file_data": "data:application/pdf;base64,CCCC", "filename": "a.pdf"}},
+                {"type": "file", "file": {"file_id": "file-1"}},
+                {"type": "video_url", "video_url": {"url": "https://e.org/v"}},
+            ],
+        }
+    )
+    assert message.parts == (
+        Text(text="Look", cache=marker),
+        Text(text="x", cache={"type": "ephemeral", "ttl": "1h"}),
+        Image(url="https://e.org/a.png", detail="low"),
+        Image(media_type="image/jpeg", data="AAAA"),
+        Audio(media_type="audio/mpeg", data="BBBB"),
+        Document(media_type="application/pdf", name="a.pdf", data="CCCC"),
+        Document(file_id="file-1", origin="chat"),
+        Native(origin="chat", value={"type": "video_url", "video_url": {"url": "https://e.org/v"}}),
+    )
+
+
+def test_calls_and_results() -> None:
+    assistant, results, user = read(
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "run", "arguments": '{"x": 1}'}},
+                {"id": alias("run:1"), "type": "function", "function": {"name": "run", "arguments": ""}},
+                {"id": "c", "type": "custom", "custom": {"name": "patch", "input": "***"}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "tool", "tool_call_id": alias("run:1"), "content": [{"type": "text", "text": "two"}]},
+        USER,
+    )
+    assert assistant.parts == (
+        ToolCall(id="a", name="run", arguments='{"x": 1}'),
+        ToolCall(id="run:1", name="run", arguments="{}"),
+        ToolCall(id="c", name="patch", arguments="***", kind="custom"),
+    )
+    assert results == Message(
+        Role.USER,
+        (ToolResult(id="a", parts=(Text(text="one"),)), ToolResult(id="run:1", parts=(Text(text="two"),))),
+    )
+    assert user.parts == (Text(text="Hi"),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", "{}"),
+        (None, "{}"),
+        ("null", "{}"),
+        ({"a": 1}, '{"a":1}'),
+        ('{"a":', '{"INVALID_JSON":"{\\"a\\":"}'),
+        ("[1]", '{"INVALID_JSON":"[1]"}'),
+        (' {"a": 1}\n', ' {"a": 1}\n'),
+    ],
+)
+def test_arguments_of_the_history(arguments: Any, expected: str) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "run", "arguments": arguments}}
+    (message,) = read({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert message.parts == (ToolCall(id="a", name="run", arguments=expected),)
+
+
+def test_the_old_form_of_calls() -> None:
+    request = parse_request(
+        {
+            "model": "m",
+            "messages": [
+                USER,
+                {"role": "assistant", "content": None, "function_call": {"name": "run", "arguments": "{}"}},
+                {"role": "function", "name": "run", "content": "done"},
+            ],
+            "functions": [{"name": "run", "parameters": SCHEMA}],
+            "function_call": {"name": "run"},
+        }
+    )
+    (call,) = request.messages[1].parts
+    assert isinstance(call, ToolCall)
+    assert call.id
+    assert request.messages[2].parts == (ToolResult(id=call.id, name="run", parts=(Text(text="done"),)),)
+    assert request.tools == (Tool(name="run", schema=SCHEMA),)
+    assert request.tool_choice == ToolChoice("required", ("run",))
+
+
+def test_reasoning_comes_back_with_its_proofs() -> None:
+    kind = {"type": "reasoning.text", "format": "anthropic-claude-v1"}
+    (message,) = read(
+        {
+            "role": "assistant",
+            "reasoning_content": "A.B.C.",
+            "reasoning_details": [
+                {**kind, "text": "A", "index": 0},
+                {**kind, "text": ".", "signature": "1", "index": 0},
+                {"type": "reasoning.summary", "summary": "C.", "format": "openai-responses-v1", "index": 1},
+                {"type": "reasoning.encrypted", "data": "2", "id": "rs", "format": "openai-responses-v1", "index": 2},
+            ],
+            "content": "Hi",
+            "refusal": "No.",
+            "extra_content": {"google": {"thought_signature": "3"}},
+        }
+    )
+    assert message.parts == (
+        Reasoning(text="A.", opaque=(Opaque("messages", "signature", "1"),)),
+        Reasoning(text="B."),
+        Reasoning(text="C.", summary=True, opaque=(Opaque("responses", "encrypted", "2", "rs"),)),
+        Text(text="Hi", signature=Opaque("gemini", "signature", "3")),
+        Refusal(text="No."),
+    )
+
+
+def test_reasoning_without_proofs() -> None:
+    (message,) = read({"role": "assistant", "reasoning": "Hm.", "content": "Hi"})
+    assert message.parts == (Reasoning(text="Hm."), Text(text="Hi"))
+
+
+def test_a_signature_of_a_call_comes_back() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    call["extra_content"] = {"google": {"thought_signature": "c2ln"}}
+    (message,) = read({"role": "assistant", "tool_calls": [call]})
+    (part,) = message.parts
+    assert isinstance(part, ToolCall)
+    assert part.signature == Opaque("gemini", "signature", "c2ln")
+
+
+# ------------------------------------------------------------------ tools, output, reasoning
+
+
+def test_tools() -> None:
+    function = {"name": "get_weather", "description": "d", "parameters": SCHEMA, "strict": True}
+    grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: x"}}
+    request = parsed(
+        tools=[
+            {"type": "function", "function": function, "cache_control": {"type": "ephemeral"}},
+            {"type": "custom", "custom": {"name": "patch", "format": grammar}},
+            {"type": "web_search", "size": 1},
+        ],
+        web_search_options={"search_context_size": "low"},
+    )
+    assert request.tools == (
+        Tool(name="get_weather", description="d", schema=SCHEMA, strict=True, cache={"type": "ephemeral"}),
+        Tool(
+            name="patch",
+            kind="custom",
+            format={"type": "grammar", "syntax": "lark", "definition": "start: x"},
+        ),
+    )
+    assert request.hosted_tools == (
+        HostedTool(origin="chat", type="web_search", value={"type": "web_search", "size": 1}),
+        HostedTool(origin="chat", type="web_search", value={"search_context_size": "low"}),
+    )
+
+
+ALLOWED = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "run"}}]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("none", ToolChoice("none")),
+        ("auto", ToolChoice("auto")),
+        ("required", ToolChoice("required")),
+        ({"type": "function", "function": {"name": "run"}}, ToolChoice("required", ("run",))),
+        ({"type": "custom", "custom": {"name": "patch"}}, ToolChoice("required", ("patch",))),
+        ({"type": "allowed_tools", "allowed_tools": ALLOWED}, ToolChoice("auto", ("run",))),
+    ],
+)
+def test_tool_choice(choice: Any, expected: ToolChoice) -> None:
+    assert parsed(tool_choice=choice).tool_choice == expected
+
+
+def test_a_new_form_of_tool_choice_is_named_not_refused() -> None:
+    request = parsed(tool_choice={"type": "web_search"})
+    assert request.tool_choice is None
+    assert request.unknown == ("tool_choice",)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"type": "text"}, None),
+        ({"type": "json_object"}, OutputFormat(type="json")),
+        (
+            {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA, "strict": True, "description": "d"}},
+            OutputFormat(type="schema", name="n", schema=SCHEMA, strict=True, description="d"),
+        ),
+    ],
+)
+def test_output(value: Any, expected: OutputFormat | None) -> None:
+    assert parsed(response_format=value).output == expected
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"reasoning_effort": "xhigh"}, ReasoningRequest(effort="xhigh")),
+        (
+            {"reasoning": {"effort": "low", "max_tokens": 9, "exclude": True}},
+            ReasoningRequest(effort="low", budget=9, visible=False),
+        ),
+        ({"reasoning": {"enabled": True}}, ReasoningRequest(adaptive=True)),
+        ({"reasoning": {"enabled": False}}, ReasoningRequest(effort="none")),
+        ({"reasoning": {}}, None),
+    ],
+)
+def test_reasoning(members: JSON, expected: ReasoningRequest | None) -> None:
+    assert parsed(**members).reasoning == expected
+
+
+def test_a_new_effort_is_named_not_refused() -> None:
+    request = parsed(reasoning_effort="colossal")
+    assert request.reasoning is None
+    assert request.unknown == ("reasoning_effort",)
+
+
+# ------------------------------------------------------------------ mistakes
+
+
+@pytest.mark.parametrize(
+    ("members", "param"),
+    [
+        ({"model": ""}, "model"),
+        ({"model": 3}, "model"),
+        ({"messages": None}, "messages"),
+        ({"messages": []}, "messages"),
+        ({"messages": ["x"]}, "messages[0]"),
+        ({"messages": [{"content": "x"}]}, "messages[0].role"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
+        ({"messages": [{"role": ["user"], "content": "x"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": [7]}]}, "messages[0].content[0]"),
+        ({"messages": [{"role": "user", "content": [{"text": "x"}]}]}, "messages[0].content[0].type"),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]},
+            "messages[0].content[0].image_url.url",
+        ),
+        ({"messages": [USER, {"role": "tool", "content": "x"}]}, "messages[1].tool_call_id"),
+        ({"messages": [{"role": "assistant", "tool_calls": {}}]}, "messages[0].tool_calls"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, "messages[0].tool_calls[0].id"),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "function"}]}]},
+            "messages[0].tool_calls[0].function",
+        ),
+        ({"temperature": "hot"}, "temperature"),
+        ({"top_p": True}, "top_p"),
+        ({"seed": 1.5}, "seed"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"n": 0}, "n"),
+        ({"stream": "yes"}, "stream"),
+        ({"stream_options": []}, "stream_options"),
+        ({"stop": 5}, "stop"),
+        ({"stop": [5]}, "stop[0]"),
+        ({"tools": {}}, "tools"),
+        ({"tools": [{}]}, "tools[0].type"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function"),
+        ({"tools": [{"type": "function", "function": {"name": ""}}]}, "tools[0].function.name"),
+        (
+            {"tools": [{"type": "function", "function": {"name": "a", "parameters": "x"}}]},
+            "tools[0].function.parameters",
+        ),
+        ({"tool_choice": "sometimes"}, "tool_choice"),
+        ({"tool_choice": 7}, "tool_choice"),
+        ({"response_format": "json"}, "response_format"),
+        ({"response_format": {}}, "response_format.type"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+        ({"metadata": "x"}, "metadata"),
+        ({"reasoning_effort": 3}, "reasoning_effort"),
+        ({"user": 3}, "user"),
+    ],
+)
+def test_a_mistake_names_its_field(members: JSON, param: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        parsed(**members)
+    assert caught.value.error.param == param
+    assert caught.value.error.status == 400
+    assert param.split("[")[0] in caught.value.error.message
