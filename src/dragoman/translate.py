@@ -22,6 +22,7 @@ from dragoman.canonical.request import Loss, Request
 from dragoman.crossing import cross, identities
 from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
 from dragoman.exceptions import LocalProtocolError, RemoteProtocolError
+from dragoman.memory import AnswerRecorder, ReasoningMemory, reminded
 from dragoman.names import ToolIdentity
 from dragoman.streaming.accumulate import Accumulator
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
@@ -43,7 +44,8 @@ class AnswerHead(msgspec.Struct, frozen=True):
 class Exchange:
     """One client request and its answer, from bytes to bytes.
 
-    ``seed`` makes ids (unique for each exchange), ``now`` is a Unix time in seconds. First ``request``,
+    ``seed`` makes ids (unique for each exchange), ``now`` is a Unix time in seconds. ``memory`` puts back the
+    reasoning that clients forget, apart for each ``scope`` (a client). First ``request``,
     then ``receive_head``, ``receive_data`` any number of times and ``receive_eof`` or ``receive_failure``;
     after each, ``head`` and ``data_to_send`` tell what the client gets.
     """
@@ -58,6 +60,8 @@ class Exchange:
         request_id: str = "",
         facts: Facts | None = None,
         limits: StreamLimits | None = None,
+        memory: ReasoningMemory | None = None,
+        scope: str = "",
     ) -> None:
         self.client = client
         self.upstream = upstream
@@ -75,6 +79,9 @@ class Exchange:
         self._request_id = request_id
         self._facts = facts or Facts()
         self._limits = limits or StreamLimits()
+        self._memory = memory
+        self._scope = scope
+        self._recorder = AnswerRecorder(memory, scope, upstream.name, now) if memory is not None else None
         self._out: list[bytes] = []
         self._status = 0
         self._headers: Mapping[str, str] = {}
@@ -107,6 +114,8 @@ class Exchange:
             made = self.upstream.adapt_request(body, asked, self._facts)
             tools = identities(asked)
         else:
+            if self._memory is not None:
+                asked = reminded(asked, self._memory, self._scope, self.upstream.name, self._now)
             crossing, tools = cross(asked, self.upstream, self._facts)
             made = self.upstream.render_request(crossing, self._facts)
         self.losses = made.losses
@@ -241,6 +250,8 @@ class Exchange:
         events = self._assembler.take()
         if not events:
             return
+        if self._recorder is not None:
+            self._recorder.add(events)
         last = events[-1]
         if self.head is None and type(last) is e.ResponseError and (len(events) == 1 or not self.streaming):
             self._fail(last.error)
@@ -288,7 +299,7 @@ class Exchange:
         if self._status < 400:
             message = f"the upstream answered with the redirect {self._status}, which is not followed"
             error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
-        elif self._status in (401, 403):
+        elif error.kind in (ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION) or self._status in (401, 403):
             message = f"the upstream {self.upstream.name} server refused the gateway's own key: {error.message}"
             error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_authentication")
         if error.retry_after is None and (seconds := _seconds(self._headers.get("retry-after", ""))) is not None:

@@ -101,6 +101,12 @@ async def test_health(lab: Lab) -> None:
     assert (await Call("HEAD", "/", headers={"x-api-key": KEY}).answered(gateway)).status == 200
 
 
+async def test_mounted_under_a_path(lab: Lab) -> None:
+    call = Call("GET", "/llm/v1/models")
+    call.scope["root_path"] = "/llm"
+    assert (await call.answered(lab.gateway(up=ScriptedAnswer([DONE])))).status == 200
+
+
 async def test_too_many_header_bytes(lab: Lab) -> None:
     headers = {"x-large": "x" * HEADER_BYTES}
     call = await Call("POST", "/v1/messages", messages(), headers).answered(lab.gateway(up=ScriptedAnswer([DONE])))
@@ -233,14 +239,21 @@ async def test_tokens_are_counted_by_an_upstream_of_the_same_dialect(lab: Lab) -
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (ScriptedAnswer([b'{"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}'], status=429), 429),
+        (
+            ScriptedAnswer(
+                [b'{"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}'], status=429
+            ),
+            429,
+        ),
         (ScriptedAnswer([b"no"], status=401), 502),
         (ScriptedAnswer([b"<html>"], status=200), 502),
         (ScriptedAnswer([b'{"x": "' + b"x" * (2 << 20)], status=200), 502),
     ],
 )
 async def test_a_count_that_fails(lab: Lab, answer: ScriptedAnswer, status: int) -> None:
-    call = await Call("POST", "/v1/messages/count_tokens", messages()).answered(lab.gateway(up=answer, dialect="messages"))
+    call = await Call("POST", "/v1/messages/count_tokens", messages()).answered(
+        lab.gateway(up=answer, dialect="messages")
+    )
     assert (call.status, shape(call.json)) == (status, "messages")
     assert answer.closed
 

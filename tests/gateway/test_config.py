@@ -96,7 +96,11 @@ def upstream(**changes: object) -> str:
         (upstream(base_url="http://x/v1?k=1"), "upstreams.local.base_url:", "without user"),
         (upstream(headers={"a b": "x"}), "upstreams.local.headers.a b:", "header"),
         (upstream(headers={"a": "x\r\ny"}), "upstreams.local.headers.a:", "printable"),
-        (upstream(accepts={"stream_usages": True}), "upstreams.local.accepts.stream_usages:", "did you mean stream_usage?"),
+        (
+            upstream(accepts={"stream_usages": True}),
+            "upstreams.local.accepts.stream_usages:",
+            "did you mean stream_usage?",
+        ),
         (upstream(accepts={"stream_usage": "no"}), "upstreams.local.accepts.stream_usage:", "true or false"),
         (upstream(timeouts={"drain": 5}), "upstreams.local.timeouts.drain:", "unknown key"),
         (upstream(timeouts=5), "upstreams.local.timeouts:", "expected keys"),
@@ -198,7 +202,7 @@ def test_a_bad_key_in_the_environment_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b"\xff\xfe", b"listen: 127.0.0.1:1"])
 def test_files_that_are_none(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "dragoman.yaml").write_bytes(text)
-    with pytest.raises(ConfigurationError, match="UTF-8|none is configured"):
+    with pytest.raises(ConfigurationError, match=r"UTF-8|none is configured"):
         discover(None, {}, tmp_path)
 
 

@@ -7,23 +7,28 @@ from typing import Any
 
 import pytest
 
-from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.dialects.contract import UpstreamRequest
-from dragoman.gateway.settings import Limits, Timeouts
+from dragoman.gateway.settings import Limits
 from dragoman.upstreams.interface import UpstreamError
 from dragoman.upstreams.scripted import ScriptedAnswer
 from tests.gateway import wires
 from tests.gateway.asgi import Call
 from tests.gateway.conftest import Lab
-from tests.gateway.wires import DONE, ROLE, chat, failure, messages, say, text_of, whole
-
-CHAT = "/v1/chat/completions"
-MESSAGES = "/v1/messages"
-FOREVER = 3600.0
-
-
-def gone(message: str = "no connection") -> UpstreamError:
-    return UpstreamError(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
+from tests.gateway.wires import (
+    CHAT,
+    DONE,
+    FOREVER,
+    MESSAGES,
+    PAIR,
+    ROLE,
+    chat,
+    failure,
+    gone,
+    messages,
+    say,
+    text_of,
+    whole,
+)
 
 
 def answered(status: int, body: bytes, **headers: str) -> ScriptedAnswer:
@@ -100,7 +105,17 @@ async def test_a_failure_afterwards_is_in_the_stream(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b"null", b"5", b'{"model": NaN}', b'\xef\xbb\xbf{"model": "up/m"}', b'{"model": "\xff"}', b"{} {}"],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"5",
+        b'{"model": NaN}',
+        b'\xef\xbb\xbf{"model": "up/m"}',
+        b'{"model": "\xff"}',
+        b"{} {}",
+    ],
 )
 async def test_a_body_that_is_no_json_object(lab: Lab, body: bytes) -> None:
     gateway = lab.gateway(up=ScriptedAnswer([DONE]))
@@ -158,8 +173,6 @@ async def test_a_client_that_leaves_in_its_own_request(lab: Lab) -> None:
 
 # ---- several targets
 
-PAIR = {"pair": ["a/x", "b/y"]}
-
 
 @pytest.mark.parametrize(
     "first",
@@ -209,132 +222,6 @@ async def test_all_are_busy(lab: Lab) -> None:
     assert (call.status, call.headers["retry-after"]) == (429, "7")
 
 
-# ---- time
-
-
-async def test_silence_before_the_first_event(lab: Lab) -> None:
-    times = Timeouts(first_event=0.02)
-    gateway = lab.gateway(up=lambda _: ScriptedAnswer([ROLE, FOREVER]), timeouts=times)
-    for stream in (True, False):
-        call = await Call("POST", CHAT, chat(stream=stream)).answered(gateway)
-        assert call.status == 504
-        assert lab.upstreams["up"].answers[-1].closed
-
-
-async def test_a_head_that_never_comes(lab: Lab) -> None:
-    async def never(_: UpstreamRequest) -> ScriptedAnswer:
-        await asyncio.sleep(FOREVER)
-        raise AssertionError
-
-    gateway = lab.gateway(up=ScriptedAnswer([]), timeouts=Timeouts(first_event=0.02))
-    lab.upstreams["up"].send = never  # type: ignore[method-assign]
-    call = await Call("POST", CHAT, chat()).answered(gateway)
-    assert call.status == 504
-
-
-async def test_comments_are_no_event(lab: Lab) -> None:
-    steps = [step for _ in range(1000) for step in (b": working\n\n", 0.001)]
-    gateway = lab.gateway(up=ScriptedAnswer(steps), timeouts=Timeouts(first_event=0.02))
-    call = await Call("POST", CHAT, chat()).answered(gateway)
-    assert call.status == 504
-
-
-async def test_silence_in_the_middle(lab: Lab) -> None:
-    gateway = lab.gateway(up=ScriptedAnswer([say("half"), FOREVER]), timeouts=Timeouts(idle=0.02))
-    call = await Call("POST", CHAT, chat()).answered(gateway)
-    assert (call.status, text_of(call.body)) == (200, "half")
-    assert b'"error"' in call.body
-    assert lab.upstreams["up"].answers[-1].closed
-
-
-async def test_an_answer_without_end(lab: Lab) -> None:
-    steps = [step for _ in range(10_000) for step in (say("."), 0.001)]
-    gateway = lab.gateway(up=ScriptedAnswer(steps), timeouts=Timeouts(total=0.05))
-    call = await Call("POST", CHAT, chat()).answered(gateway)
-    assert b"more than 0.05 s" in call.body
-
-
-async def test_the_head_goes_out_in_time_and_beats_follow(lab: Lab) -> None:
-    times = Timeouts(head=0.01, heartbeat=0.01)
-    gateway = lab.gateway(up=ScriptedAnswer([ROLE, 0.1, say("late"), DONE]), timeouts=times)
-    call = await Call("POST", CHAT, chat()).answered(gateway)
-    assert (call.status, text_of(call.body)) == (200, "late")
-    beats = [piece for piece in call.pieces if piece.startswith(b":")]
-    assert beats
-    assert call.pieces.index(beats[0]) < next(n for n, piece in enumerate(call.pieces) if b"late" in piece)
-
-
-async def test_an_early_head_does_not_shorten_the_wait_for_the_first_event(lab: Lab) -> None:
-    times = Timeouts(head=0.01, idle=0.02, first_event=FOREVER)
-    gateway = lab.gateway(up=ScriptedAnswer([0.1, say("late"), DONE]), timeouts=times)
-    call = await Call("POST", CHAT, chat()).answered(gateway)
-    assert text_of(call.body) == "late"
-
-
-async def test_a_failure_after_an_early_head_is_in_the_stream(lab: Lab) -> None:
-    gateway = lab.gateway(up=ScriptedAnswer([0.05, gone("cut")]), timeouts=Timeouts(head=0.01))
-    call = await Call("POST", MESSAGES, messages()).answered(gateway)
-    assert call.status == 200
-    assert b"event: error" in call.body
-
-
-async def test_no_beats_in_a_whole_answer(lab: Lab) -> None:
-    play = ScriptedAnswer([0.05, whole("ok")], headers={"content-type": "application/json"})
-    gateway = lab.gateway(up=play, timeouts=Timeouts(head=0.01, heartbeat=0.01))
-    call = await Call("POST", CHAT, chat(stream=False)).answered(gateway)
-    assert len(call.pieces) == 1
-
-
-# ---- leaving and stopping
-
-
-@pytest.mark.parametrize("steps", [[ROLE, FOREVER], [say("text"), FOREVER]], ids=["before", "after"])
-@pytest.mark.parametrize("stream", [True, False])
-async def test_a_client_that_leaves_ends_the_upstream_request(lab: Lab, steps: list[Any], stream: bool) -> None:
-    asked = asyncio.Event()
-
-    def play(_: UpstreamRequest) -> ScriptedAnswer:
-        asked.set()
-        return ScriptedAnswer(steps)
-
-    call = Call("POST", CHAT, chat(stream=stream))
-    task = asyncio.ensure_future(call.answered(lab.gateway(up=play)))
-    await asked.wait()
-    call.leave()
-    await task
-    assert lab.upstreams["up"].answers[0].closed
-    assert lab.log[-1]["error"] == "client_left"
-
-
-async def test_a_client_that_left_needs_no_second_target(lab: Lab) -> None:
-    asked = asyncio.Event()
-
-    def play(_: UpstreamRequest) -> ScriptedAnswer:
-        asked.set()
-        return ScriptedAnswer([FOREVER])
-
-    gateway = lab.gateway(models=PAIR, a=play, b=ScriptedAnswer([DONE]), timeouts=Timeouts(first_event=0.05))
-    call = Call("POST", CHAT, chat("pair"))
-    task = asyncio.ensure_future(call.answered(gateway))
-    await asked.wait()
-    call.leave()
-    await task
-    assert lab.asked("b") == 0
-
-
-async def test_the_end_of_the_drain(lab: Lab) -> None:
-    gateway = lab.gateway(up=ScriptedAnswer([say("half"), FOREVER]))
-    call = Call("POST", CHAT, chat())
-    task = asyncio.ensure_future(call.answered(gateway))
-    await call.begun()
-    gateway.open_turns.end()
-    await task
-    assert text_of(call.body) == "half"
-    assert b"being stopped" in call.body
-    late = await Call("POST", CHAT, chat()).answered(gateway)
-    assert late.status == 503
-
-
 # ---- headers
 
 
@@ -358,7 +245,12 @@ async def test_of_the_upstreams_headers_few_pass(lab: Lab) -> None:
 
 
 async def test_of_the_clients_headers_those_of_its_dialect_pass(lab: Lab) -> None:
-    headers = {"anthropic-version": "2023-06-01", "anthropic-beta": "some-beta", "cookie": "a=b", "x-api-key": "sk-client"}
+    headers = {
+        "anthropic-version": "2023-06-01",
+        "anthropic-beta": "some-beta",
+        "cookie": "a=b",
+        "x-api-key": "sk-client",
+    }
     gateway = lab.gateway(up=answered(500, failure("no")), dialect="messages")
     await Call("POST", MESSAGES, messages(), headers).answered(gateway)
     sent = lab.upstreams["up"].seen[0].headers
@@ -381,7 +273,15 @@ async def test_a_line_for_each_exchange(lab: Lab) -> None:
     call = await Call("POST", CHAT, chat(), query="key=sk-client&word=secret").answered(gateway)
     (line,) = lab.log
     assert line["request_id"] == call.headers["x-request-id"]
-    expected = {"method": "POST", "path": CHAT, "client": "chat", "model": "up/m", "upstream": "up/m", "status": 200, "finish": "stop"}
+    expected = {
+        "method": "POST",
+        "path": CHAT,
+        "client": "chat",
+        "model": "up/m",
+        "upstream": "up/m",
+        "status": 200,
+        "finish": "stop",
+    }
     assert {name: line[name] for name in expected} == expected
     assert line["duration_ms"] >= 0
     assert "error" not in line

@@ -366,7 +366,7 @@ async def test_open_streams_end_well_after_the_stop() -> None:
         lab.server.should_exit = True
         while lab.server.servers[0].is_serving():
             await asyncio.sleep(0.01)
-        with pytest.raises(OSError):
+        with pytest.raises(ConnectionError):
             await RawClient.connect(lab.port)
         stopped.set()
         assert text_of(await lab.client.body()) == "before after"

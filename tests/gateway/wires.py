@@ -5,6 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.upstreams.interface import UpstreamError
+
+CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
+FOREVER = 3600.0
+PAIR = {"pair": ["a/x", "b/y"]}
+"""A model with two targets."""
+
+
+def gone(message: str = "no connection") -> UpstreamError:
+    return UpstreamError(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
+
 
 def event(value: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(value).encode() + b"\n\n"

@@ -10,12 +10,13 @@ from typing import Any, AnyStr, NamedTuple
 from hypothesis import strategies as st
 
 from dragoman.canonical import events as e
+from dragoman.names import ToolIdentity
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.fragments import CallFragment, read_fragment
 from dragoman.streaming.ids import Ids
 from dragoman.streaming.order import LegalOrder
 
-TOOLS = frozenset({"get_weather", "read_file", "run", "list_tasks"})
+TOOLS = {name: ToolIdentity(name) for name in ("get_weather", "read_file", "run", "list_tasks")}
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)

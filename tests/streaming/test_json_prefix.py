@@ -159,6 +159,16 @@ def test_the_last_character_is_the_fault(text: str) -> None:
     assert read(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "end", "whole"),
+    [('{"a":1}{', 7, True), ("{} x", 3, True), ("null{", 4, True), ('""0', 2, True), ("12x", 2, True), ('{"a":x', 5, False)],
+)  # fmt: skip
+def test_where_a_value_ended(text: str, end: int, whole: bool) -> None:
+    state = JSONPrefix()
+    assert not state.advance(text)
+    assert (state.read, state.whole) == (end, whole)
+
+
 def test_a_copy_is_independent() -> None:
     state = JSONPrefix()
     assert state.advance('{"a":[tr')

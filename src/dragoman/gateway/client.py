@@ -41,7 +41,7 @@ class ClientRequest:
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.method: str = scope["method"]
-        self.path: str = scope["path"]
+        self.path: str = scope["path"].removeprefix(scope.get("root_path", ""))
         self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         self.raw_headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.raw_headers}

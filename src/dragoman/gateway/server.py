@@ -135,7 +135,13 @@ class _Protocol(HttpToolsProtocol):
         if self._reading_head:
             self._head_bytes += len(data)
             if self._head_bytes > 2 * HEADER_BYTES and not self.transport.is_closing():
-                self.send_400_response("The request headers are too large.")
+                self._turn_away()
+
+    def _turn_away(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.send_400_response("The request headers are too large.")
+        else:
+            self.transport.close()  # an answer is going out here: nothing may be written into it
 
 
 def _log_in_lines() -> None:

@@ -131,7 +131,10 @@ class Turn:
         exchange = self.exchange
         self._heard = True
         try:
-            async with asyncio.timeout_at(self._due()) as self._alarm:
+            if self._open_turns.ended or self._clock() >= self._total:
+                raise TimeoutError  # even if the next bytes are there already
+            due = min(self._total, self._patience, self._head, self._heartbeat)
+            async with asyncio.timeout_at(due) as self._alarm:
                 if self._answer is None:
                     self._answer = await asyncio.shield(opening)
                     self._headers = self._answer.headers
@@ -145,11 +148,6 @@ class Turn:
         except TimeoutError:
             self._heard = False
             await self._on_time()
-
-    def _due(self) -> float:
-        if self._open_turns.ended:
-            return 0
-        return min(self._total, self._patience, self._head, self._heartbeat)
 
     async def _on_time(self) -> None:
         now, times = self._clock(), self.service.timeouts
@@ -174,7 +172,7 @@ class Turn:
     def wake(self) -> None:
         """Ends the wait for the upstream, to look at ``OpenTurns.ended``."""
         if self._alarm is not None:
-            with contextlib.suppress(RuntimeError):  # it is not waiting: it will look by itself
+            with contextlib.suppress(RuntimeError):  # it does not wait now: it will look by itself
                 self._alarm.reschedule(0)
 
     # ---- to the client
@@ -204,7 +202,7 @@ class Turn:
         self._heartbeat = self._clock() + self.service.timeouts.heartbeat
 
     def _passed(self) -> dict[str, str]:
-        """Of the upstream's headers: rate limits, and its id of the request. What the translation lost."""
+        """Headers beside the answer's own: the upstream's rate limits and request id, and what could not cross."""
         found = {name: value for name, value in self._headers.items() if _PASSED_HEADERS.match(name)}
         upstream_id = self._headers.get("x-request-id") or self._headers.get("request-id") or ""
         if _REQUEST_ID.match(upstream_id):

@@ -78,6 +78,7 @@ class AnswerAssembler:
         """One end went out; nothing that is told later counts."""
         self._choices = [_Choice(self)]
         self._now = self._choices[0]
+        self._gathered: list[e.Event] = []  # of several choices, in the order in which they came
         self._started = False
         self._opened = False  # towards the client, before anything was said
         self._heard = False  # of an answer at all
@@ -115,6 +116,7 @@ class AnswerAssembler:
         """The following calls are about this choice. One answer was asked for: all indexes are one."""
         if self.context.choices == 1 or not 0 <= index < self.context.choices:
             return
+        self._gather()
         while len(self._choices) <= index:
             self._choices.append(_Choice(self))
         self._now = self._choices[index]
@@ -260,6 +262,8 @@ class AnswerAssembler:
 
     def _close(self, *, proven: bool) -> None:
         self.closed = True
+        if self.context.choices > 1:
+            self._gather()
         self._flush_joins()
         error = self._error or self._cut(proven)
         if error is None:
@@ -307,7 +311,8 @@ class AnswerAssembler:
     @property
     def _content(self) -> bool:
         """Whether anything of the answer came out, or will."""
-        return self._said or any(choice.sequence.out or choice.calls.open for choice in self._choices)
+        pending = any(choice.sequence.out or choice.calls.open for choice in self._choices)
+        return self._said or bool(self._gathered) or pending
 
     def _empty(self, proven: bool) -> Error | None:
         """The error of an answer that says nothing, unless it began and ended like that."""
@@ -322,12 +327,14 @@ class AnswerAssembler:
         return None
 
     def _flush_joins(self) -> None:
+        """Half a character that never got its other half, at the end of the block that it was in."""
         for choice in self._choices:
             self._now = choice
-            if rest := choice.joins[e.ReasoningStart].finish():
-                self.reasoning(rest)
-            if rest := choice.joins[e.TextStart].finish():
-                self.text(rest)
+            for kind, tell in ((e.ReasoningStart, self.reasoning), (e.TextStart, self.text)):
+                if rest := choice.joins[kind].finish():
+                    block = choice.sequence.last
+                    key = block.key if block is not None and block.kind is kind else None
+                    tell(rest, key[0] if isinstance(key, tuple) and kind is e.TextStart else key)
 
     def _collect_losses(self) -> None:
         for choice in self._choices:
@@ -343,10 +350,11 @@ class AnswerAssembler:
     def take(self) -> list[e.Event]:
         """The events since the last call."""
         first = self._choices[0].sequence
-        events, first.out = first.out, []
-        for index, choice in enumerate(self._choices[1:], 1):
-            events += [e.InChoice(index, event) for event in choice.sequence.out]
-            choice.sequence.out.clear()
+        if self.context.choices == 1:
+            events, first.out = first.out, []
+        else:
+            self._gather(*(self._choices if self.closed else ()))
+            events, self._gathered = self._gathered, []
         self._said = self._said or bool(events)
         if self._end:
             events += self._end
@@ -355,6 +363,13 @@ class AnswerAssembler:
             self._started = True
             events.insert(0, self._start())
         return events
+
+    def _gather(self, *choices: _Choice) -> None:
+        """Puts what these choices (else the current one) said behind what others said before them."""
+        for choice in choices or (self._now,):
+            said, choice.sequence.out = choice.sequence.out, []
+            index = self._choices.index(choice)
+            self._gathered += [e.InChoice(index, event) for event in said] if index else said
 
     def _start(self) -> e.ResponseStart:
         return e.ResponseStart(

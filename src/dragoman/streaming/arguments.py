@@ -25,6 +25,7 @@ from dragoman.streaming.json_prefix import JSONPrefix
 from dragoman.streaming.text import SurrogateJoiner
 
 _MAYBE_PLACEHOLDER = re.compile(r"\s*(?:\{\s*\}?|n(?:u(?:ll?)?)?)?\s*")
+_NOTHING = re.compile(r"\s*(?:\{\s*\}|null|\"\")?\s*")
 _BLANKS = " \t\n\r"
 
 Note = Callable[[str], None]
@@ -131,7 +132,7 @@ class JSONArguments:
             self.feed(snapshot)
         elif not self._broken and not self._state.whole and snapshot.startswith(self.text):
             self.feed(snapshot[self._size :])
-        elif self.placeholder and not self._nothing(snapshot):
+        elif self.placeholder and not _NOTHING.fullmatch(snapshot):
             self._feed(snapshot)
 
     def finish(self, *, normal: bool) -> bool:
@@ -153,16 +154,12 @@ class JSONArguments:
         text = self.text
         if self._quoted and self._state.whole:
             text = jsontext.parse(text)
-        if self._nothing(text) and text.strip(_BLANKS) != "{}":
+        if _NOTHING.fullmatch(text) and not _maybe_object(text):
             if normal:
                 self._let_go("{}", sound=True)
             return normal
         self._let_go(text, sound=_maybe_object(text))
         return self._state.whole
-
-    @staticmethod
-    def _nothing(text: str) -> bool:
-        return text.strip(_BLANKS) in ("", "null", "{}", '""')
 
     # ---- the rules
 
@@ -199,7 +196,7 @@ class JSONArguments:
     def _holds_two(self, text: str, end: int) -> bool:
         """Whether a whole value ends inside the fragment, and is a placeholder or repeated by what follows."""
         first, rest = (self.text + text[:end]).strip(_BLANKS), text[end:]
-        return self._nothing(first) or first.startswith(rest) or rest.startswith(first)
+        return bool(_NOTHING.fullmatch(first)) or first.startswith(rest) or rest.startswith(first)
 
     def _decide(self, fork: _Fork, text: str) -> None:
         """A second fragment after one that could be read in two ways."""
@@ -262,7 +259,7 @@ class JSONArguments:
     def _unquote(self, text: str) -> None:
         """One level of double encoding is undone, for an object only."""
         inner = jsontext.parse(text)
-        if self._nothing(inner):
+        if _NOTHING.fullmatch(inner):
             return  # a placeholder in quotes: the end, or what follows, decides
         try:
             doubled = isinstance(jsontext.parse(inner), dict)

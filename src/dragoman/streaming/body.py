@@ -190,12 +190,12 @@ class BodyReader:
             self._head = head
             return b""
         text = head.removeprefix(_BOM)
-        if text is not head and len(text) < len(head):
-            self._note("body-byte-order-mark")
         first = text.lstrip(_BLANK)[:1]
         if not first:
             self._head = head
             return b""
+        if len(text) < len(head):
+            self._note("body-byte-order-mark")
         self._head = b""
         match first:
             case b"{":

@@ -63,7 +63,7 @@ class JSONPrefix:
 
     def __init__(self) -> None:
         self.read = 0
-        """Characters of the last text that were read; after a refusal the first that does not fit is here."""
+        """Characters of the last text that were read: all, or those before the one that was refused."""
         self._mode = _M.VALUE
         self._stack: _Stack = None
         self._key = False  # the string is a member's name
@@ -87,7 +87,10 @@ class JSONPrefix:
         return self._mode is _M.AFTER and self._stack is None
 
     def advance(self, text: str) -> bool:
-        """Reads on; ``False`` at a character that no value can have here: the state is that before it."""
+        """Reads on; ``False`` at a character that no value can have there. Then the reading is over.
+
+        ``whole`` tells whether a value had ended before that character.
+        """
         position, size = 0, len(text)
         while position < size:
             if self._mode is _M.STRING:

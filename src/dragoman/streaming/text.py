@@ -87,62 +87,56 @@ class ThinkSplitter:
 class SnapshotText:
     """Text deltas that repeat the whole text so far are cut down to what is new.
 
-    Text has no validity test, so only two whole-buffer extensions in a row, of a buffer of some
-    length, are proof; one of them is held until the next delta decides. Any other delta is proof to
-    the contrary, for good.
+    Text has no validity test. Proof is that every delta, from the first on, extends the one before it:
+    two of them at least, the last a text of some length. Until then they are held; any other delta is
+    proof to the contrary, for good.
     """
 
-    __slots__ = ("_held", "_parts", "_size", "_snapshots")
+    __slots__ = ("_held", "_snapshots", "_whole")
 
     LEAST = 8
     """Characters that a text must have before an extension of it means anything."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._size = 0
-        self._held = ""
+        self._whole = ""  # as far as it went out
+        self._held: list[str] = []
         self._snapshots: bool | None = None
 
     def feed(self, text: str) -> str:
         """The new text, "" while it is held."""
         if self._snapshots is False or not text:
             return text
-        whole = "".join(self._parts)
         if self._snapshots:
-            return self._suffix(whole, text)
-        if self._held:
-            held, self._held = self._held, ""
-            if len(text) > len(held) and text.startswith(held):
-                self._snapshots = True
-                return self._suffix(whole, text)
-            self._snapshots = False
-            return held + text
-        if self._size >= self.LEAST:
-            if len(text) > self._size and text.startswith(whole):
-                self._held = text
-                return ""
-            self._snapshots = False
-            self._parts = []
+            return self._suffix(text)
+        if not self._whole:
+            self._whole = text
             return text
-        self._parts.append(text)
-        self._size += len(text)
-        return text
+        last = self._held[-1] if self._held else self._whole
+        if len(text) == len(last) or not text.startswith(last):
+            self._snapshots = False
+            return self.finish() + text
+        self._held.append(text)
+        if len(self._held) < 2 or len(last) < self.LEAST:
+            return ""
+        self._snapshots, self._held = True, []
+        return self._suffix(text)
 
     def finish(self) -> str:
-        """What was still held: a single extension is text like any other."""
-        held, self._held = self._held, ""
-        return held
+        """What was still held: extensions without proof are text like any other."""
+        held, self._held = self._held, []
+        return "".join(held)
 
     @property
     def latched(self) -> bool:
         """Whether the deltas have turned out to be snapshots."""
         return self._snapshots is True
 
-    def _suffix(self, whole: str, text: str) -> str:
+    def _suffix(self, text: str) -> str:
+        whole = self._whole
         if text.startswith(whole):
-            self._parts = [text]
+            self._whole = text
             return text[len(whole) :]
         if whole.startswith(text):
             return ""
-        self._parts.append(text)
+        self._whole += text
         return text

@@ -116,7 +116,9 @@ class ToolCallAssembler:
         call = self._open(fragment)
         self._apply(call, fragment)
         call.ended = True
-        self._release(call)
+        if not call.name:
+            self.finish_call(call, normal=True)
+        self._advance(followed=True)
 
     def settle(self) -> None:
         """Something else follows: a call that the upstream ended without arguments has none."""

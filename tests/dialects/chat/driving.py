@@ -10,6 +10,7 @@ from dragoman.canonical import events as e
 from dragoman.canonical.request import Request
 from dragoman.dialects.chat.decode import ChatDecoder
 from dragoman.dialects.chat.encode import ChatEncoder
+from dragoman.names import ToolIdentity
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
@@ -34,7 +35,9 @@ class Upstream:
     """A decoder with its assembler. ``say`` feeds events in their JSON form, or raw bytes."""
 
     def __init__(self, choices: int = 1, tools: Iterable[str] = ("get_weather", "run")) -> None:
-        context = DecodeContext(origin="chat", ids=Ids("upstream"), choices=choices, tools=frozenset(tools))
+        context = DecodeContext(
+            origin="chat", ids=Ids("upstream"), choices=choices, tools={name: ToolIdentity(name) for name in tools}
+        )
         self.assembler = AnswerAssembler(context)
         self.decoder = ChatDecoder(self.assembler)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dragoman.canonical.aliases import alias
 from dragoman.canonical.opaque import Opaque
 from dragoman.canonical.request import (
     Audio,
@@ -29,7 +28,9 @@ from dragoman.canonical.request import (
     ToolChoice,
     ToolResult,
 )
-from dragoman.dialects.chat.request import adapt_request, parse_request, render_request
+from dragoman.crossing import cross
+from dragoman.dialects.chat import DIALECT
+from dragoman.dialects.chat.request import render_request
 from dragoman.dialects.contract import Facts, UpstreamRequest
 from dragoman.exceptions import InvalidRequest
 
@@ -49,7 +50,8 @@ HI = user(Text(text="Hi"))
 
 def made(*messages: Message, facts: Facts | None = None, origin: str = "messages", **members: Any) -> UpstreamRequest:
     request = Request(model="m", messages=messages or (HI,), origin=origin, **members)
-    return render_request(request, facts or Facts())
+    crossing, _ = cross(request, DIALECT, facts or Facts())
+    return render_request(crossing, facts or Facts())
 
 
 def messages_of(*messages: Message, facts: Facts | None = None) -> list[JSON]:
@@ -182,9 +184,15 @@ def test_a_choice_without_tools_is_left_out() -> None:
 
 
 def test_system_turns() -> None:
-    history = (Message(Role.SYSTEM, (Text(text="A"), Text(text="B"))), Message(Role.DEVELOPER, (Text(text="C"),)), HI)
-    assert messages_of(*history)[:2] == [{"role": "system", "content": "A\n\nB"}, {"role": "system", "content": "C"}]
-    assert messages_of(*history, facts=Facts(reasoning_model=True))[1]["role"] == "developer"
+    first = Message(Role.SYSTEM, (Text(text="A"), Text(text="B")))
+    later = Message(Role.DEVELOPER, (Text(text="C"),))
+    assert messages_of(first, HI, later, HI) == [
+        {"role": "system", "content": "A\n\nB"},
+        {"role": "user", "content": "Hi"},
+        {"role": "system", "content": "C"},
+        {"role": "user", "content": "Hi"},
+    ]
+    assert messages_of(first, HI, later, HI, facts=Facts(reasoning_model=True))[2]["role"] == "developer"
 
 
 def test_parts_of_a_user() -> None:
@@ -258,7 +266,9 @@ def test_what_is_no_text_in_a_result_goes_into_the_next_user_message() -> None:
     tool, failed, said = messages[2:]
     assert tool["content"]
     assert failed["content"] == "Error: no"
-    assert [part["type"] for part in said["content"]] == ["image_url", "text"]
+    kinds = [part["type"] for part in said["content"]]
+    assert kinds[-2:] == ["image_url", "text"]
+    assert said["content"][-1]["text"] == "And?"
 
 
 def test_a_call_without_a_result_and_a_result_without_its_call() -> None:
@@ -293,7 +303,7 @@ def test_neighbouring_turns_of_the_assistant_are_one() -> None:
         user(result("a", Text(text="1")), result("b", Text(text="2"))),
     )
     assert [message["role"] for message in messages] == ["user", "assistant", "tool", "tool"]
-    assert messages[1]["content"] == "A\n\nB"
+    assert [call["id"] for call in messages[1]["tool_calls"]] == ["a", "b"]
 
 
 def test_freeform_calls_are_wrapped_and_signatures_given_back() -> None:
@@ -337,58 +347,34 @@ def test_a_turn_of_which_nothing_is_left_goes() -> None:
     assert messages_of(HI, assistant(Text(text="")), HI) == [{"role": "user", "content": "Hi"}] * 2
 
 
-# ------------------------------------------------------------------ within the dialect
+def test_reasoning_goes_back_as_text_to_an_upstream_that_wants_it() -> None:
+    history = (HI, assistant(Reasoning(text="Hm."), Text(text="Hello")), HI)
+    assert "reasoning_content" not in messages_of(*history)[1]
+    assert messages_of(*history, facts=Facts(wants_reasoning=True))[1]["reasoning_content"] == "Hm."
 
 
-def adapted(body: JSON, facts: Facts | None = None) -> JSON:
-    request = parse_request({**body, "model": "routed"})
-    return adapt_request(body, request, facts or Facts()).body
+# ------------------------------------------------------------------ facts about the upstream
 
 
-BODY: JSON = {"model": "asked", "messages": [{"role": "user", "content": "Hi"}]}
+def test_temperature_and_top_p_exclude_each_other_where_the_upstream_says_so() -> None:
+    facts = Facts(exclusive_sampling=True)
+    request = made(temperature=0.5, top_p=0.9, facts=facts)
+    assert "top_p" not in request.body
+    assert lost(request) == {"top_p"}
+    assert made(top_p=0.9, facts=facts).body["top_p"] == 0.9
 
 
-def test_a_body_of_the_same_dialect_passes_with_another_model_name() -> None:
-    body = {**BODY, "future": {"a": [1]}, "temperature": 0.5, "logit_bias": {"1": 2}}
-    assert adapted(body) == {**body, "model": "routed"}
-    assert body["model"] == "asked"
+def test_a_schema_is_an_instruction_where_it_cannot_be_demanded() -> None:
+    facts = Facts(structured_output=False)
+    request = made(output=OutputFormat(type="schema", schema={"type": "object"}), facts=facts)
+    assert "response_format" not in request.body
+    assert [message["role"] for message in request.body["messages"]] == ["system", "user"]
+    assert '{"type":"object"}' in request.body["messages"][0]["content"]
+    assert lost(request) == {"response_format"}
 
 
-def test_usage_is_asked_for_in_streams_where_the_upstream_can() -> None:
-    body = {**BODY, "stream": True, "stream_options": {"include_obfuscation": False}}
-    assert adapted(body)["stream_options"] == {"include_obfuscation": False, "include_usage": True}
-    assert adapted({**BODY, "stream": True})["stream_options"] == {"include_usage": True}
-    asked = {**BODY, "stream": True, "stream_options": {"include_usage": True}}
-    assert "stream_options" not in adapted(asked, Facts(stream_usage=False))
-    assert "stream_options" not in adapted(BODY)
-
-
-def test_what_a_reasoning_model_refuses() -> None:
-    body = {**BODY, "max_tokens": 100, "temperature": 1, "top_p": None}
-    request = adapt_request(body, parse_request(body), Facts(reasoning_model=True, max_output_tokens=60))
-    assert request.body == {**BODY, "max_completion_tokens": 60}
-    assert lost(request) == {"temperature"}
-
-
-def test_the_history_gets_sound_arguments_and_its_own_ids() -> None:
-    sound = {"id": "a", "type": "function", "function": {"name": "run", "arguments": '{ "x": 1 }'}}
-    broken = {"id": alias("run:1"), "type": "function", "function": {"name": "run", "arguments": '{"x'}, "more": 1}
-    history = [
-        *BODY["messages"],
-        {"role": "assistant", "content": None, "tool_calls": [sound, broken], "reasoning_content": "Hm."},
-        {"role": "tool", "tool_call_id": "a", "content": "1"},
-        {"role": "tool", "tool_call_id": alias("run:1"), "content": "2"},
-    ]
-    messages = adapted({**BODY, "messages": history})["messages"]
-    assert messages[1]["tool_calls"] == [
-        sound,
-        {
-            "id": "run:1",
-            "type": "function",
-            "function": {"name": "run", "arguments": '{"INVALID_JSON":"{\\"x"}'},
-            "more": 1,
-        },
-    ]
-    assert messages[1]["reasoning_content"] == "Hm."
-    assert [message.get("tool_call_id") for message in messages[2:]] == ["a", "run:1"]
-    assert history[1]["tool_calls"] == [sound, broken]
+def test_hosted_tools_are_refused_where_the_operator_wants_that() -> None:
+    hosted = HostedTool(origin="messages", type="web_search", value={})
+    with pytest.raises(InvalidRequest) as caught:
+        made(hosted_tools=(hosted,), facts=Facts(on_server_tool="refuse"))
+    assert caught.value.error.param == "tools"

@@ -178,7 +178,7 @@ def test_signatures_stay_with_their_parts() -> None:
 
 
 def test_a_late_signature_of_a_call() -> None:
-    events = [e.ToolCallStart(id="c1", name="f"), e.ToolCallEnd(signature=OWN)]
+    events: list[e.Event] = [e.ToolCallStart(id="c1", name="f"), e.ToolCallEnd(signature=OWN)]
     assert parts(one_answer(*events))[0]["thoughtSignature"] == OWN.data
 
 
@@ -204,7 +204,7 @@ def test_several_proofs_are_several_parts() -> None:
 
 def test_server_tools_and_media() -> None:
     code = {"executableCode": {"language": "PYTHON", "code": "1"}}
-    events = [
+    events: list[e.Event] = [
         e.ServerTool("gemini", (code,)),
         e.ServerTool("messages", ({"type": "server_tool_use"},)),
         e.Media(media_type="image/png", data="AAAA", signature=OWN),
@@ -222,7 +222,7 @@ def test_server_tools_and_media() -> None:
 
 def test_log_probabilities_stand_in_the_candidate() -> None:
     native = {"logprobsResult": {"chosenCandidates": [{"token": "a"}]}}
-    events = [e.TextStart(), e.TextDelta("a", native), e.TextDelta("b", native), e.TextEnd()]
+    events: list[e.Event] = [e.TextStart(), e.TextDelta("a", native), e.TextDelta("b", native), e.TextEnd()]
     assert [item["candidates"][0].get("logprobsResult") for item in one_answer(*events)] == [
         native["logprobsResult"],
         native["logprobsResult"],
@@ -239,7 +239,7 @@ def test_foreign_citations_become_grounding_with_offsets_in_bytes() -> None:
     cited = e.Citation(url="https://a", title="A", start=3, end=7, origin="messages")
     again = e.Citation(url="https://a", title="A")
     file = e.Citation(title="notes.txt", start=0, end=99)
-    events = [
+    events: list[e.Event] = [
         *text_block("é"),
         e.TextStart(),
         e.TextDelta("In Oslö."),
@@ -262,7 +262,7 @@ def test_foreign_citations_become_grounding_with_offsets_in_bytes() -> None:
 def test_googles_own_citations_stay_as_they_were() -> None:
     native = {"groundingMetadata": {"webSearchQueries": ["q"]}}
     cited = e.CitationAdded(e.Citation(url="https://a", origin="gemini"))
-    events = [e.TextStart(), e.TextDelta("x"), cited, e.TextEnd()]
+    events: list[e.Event] = [e.TextStart(), e.TextDelta("x"), cited, e.TextEnd()]
     finish = e.ResponseEnd(finish=FinishReason.STOP, raw="STOP", origin="gemini", native=native)
     assert one_answer(*events, finish=finish)[-1]["candidates"][0]["groundingMetadata"] == native["groundingMetadata"]
     whole = whole_answer(*events, finish=finish)

@@ -11,6 +11,7 @@ from dragoman.canonical.aliases import alias
 from dragoman.canonical.opaque import Opaque, seal
 from dragoman.dialects.contract import Facts, UpstreamRequest
 from dragoman.dialects.gemini import DIALECT
+from dragoman.dialects.gemini.render import render_request
 from dragoman.exceptions import InvalidRequest
 
 OWN = Opaque("gemini", "signature", "U0lHLTE=")
@@ -40,7 +41,7 @@ def result(id: str, value: str, **more: Any) -> q.ToolResult:
 
 def rendered(*messages: q.Message, facts: Facts | None = None, **members: Any) -> UpstreamRequest:
     request = q.Request(model="m", messages=messages, origin="chat", **members)
-    return DIALECT.render_request(request, facts or Facts())
+    return render_request(request, facts or Facts())
 
 
 def contents(*messages: q.Message) -> list[dict[str, Any]]:
@@ -338,6 +339,7 @@ def test_proofs_and_aliases_come_back_as_what_they_stand_for() -> None:
                 "role": "model",
                 "parts": [
                     {"text": "P", "thought": True, "thoughtSignature": seal(FOREIGN)},
+                    {"text": "", "thought": True, "thoughtSignature": seal(FOREIGN)},
                     {"functionCall": call_id, "thought_signature": seal(strange)},
                     {"functionCall": {"name": "g", "args": {}}, "thoughtSignature": BYPASS},
                 ],
@@ -352,4 +354,4 @@ def test_proofs_and_aliases_come_back_as_what_they_stand_for() -> None:
     assert second == {"functionCall": {**call_id, "id": "a:0"}, "thought_signature": "not base64!"}
     assert third["thoughtSignature"] == BYPASS
     assert made.body["contents"][2]["parts"][0]["function_response"]["id"] == "a:0"
-    assert [loss.path for loss in made.losses] == ["contents[1].parts[0].thoughtSignature"]
+    assert [loss.path for loss in made.losses] == [f"contents[1].parts[{n}].thoughtSignature" for n in (0, 1)]

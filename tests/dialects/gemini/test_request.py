@@ -11,6 +11,7 @@ from dragoman.canonical.aliases import alias
 from dragoman.canonical.opaque import Opaque, seal
 from dragoman.dialects.contract import Facts
 from dragoman.dialects.gemini import DIALECT
+from dragoman.dialects.gemini.render import render_request
 from dragoman.exceptions import InvalidRequest
 
 HELLO = [{"role": "user", "parts": [{"text": "Hello"}]}]
@@ -92,14 +93,12 @@ def test_the_users_own_keys_are_never_respelled() -> None:
 def test_what_has_no_form_is_named() -> None:
     request = parsed(
         safetySettings=[],
-        cached_content="cachedContents/1",
         tools=[{"functionDeclarations": [{"name": "f", "response": {}}]}],
         toolConfig={"retrievalConfig": {}, "functionCallingConfig": {"streamFunctionCallArguments": True}},
         generationConfig={"speechConfig": {}, "responseModalities": ["TEXT", "IMAGE"], "thinkingConfig": {"new": 1}},
     )
     assert set(request.unknown) == {
         "safetySettings",
-        "cachedContent",
         "tools[0].functionDeclarations[0].response",
         "toolConfig.retrievalConfig",
         "toolConfig.functionCallingConfig.streamFunctionCallArguments",
@@ -107,8 +106,13 @@ def test_what_has_no_form_is_named() -> None:
         "generationConfig.responseModalities",
         "generationConfig.thinkingConfig.new",
     }
-    losses = DIALECT.render_request(request, Facts()).losses
+    losses = render_request(request, Facts()).losses
     assert {loss.path for loss in losses} >= set(request.unknown)
+
+
+def test_what_google_keeps_of_the_conversation_binds_the_request_to_it() -> None:
+    request = parsed(cached_content="cachedContents/1", continuationToken="dG9r", safetySettings=None)
+    assert (request.bound, request.unknown) == (("cachedContent", "continuationToken"), ())
 
 
 @pytest.mark.parametrize(
@@ -318,7 +322,7 @@ def test_the_bypass_is_no_signature() -> None:
 def test_media_both_ways(part: Any, expected: q.Part) -> None:
     messages = history(user(part))
     assert messages[0].parts == (expected,)
-    back = DIALECT.render_request(parsed(contents=[user(part)]), Facts()).body["contents"][0]["parts"][0]
+    back = render_request(parsed(contents=[user(part)]), Facts()).body["contents"][0]["parts"][0]
     kind = next(iter(part))
     assert {key: back[kind][key] for key in ("mimeType", "fileUri") if key in part[kind]} == {
         key: part[kind][key] for key in ("mimeType", "fileUri") if key in part[kind]
@@ -336,131 +340,3 @@ def test_media_both_ways(part: Any, expected: q.Part) -> None:
 )
 def test_what_only_google_knows_stays_native(part: Any) -> None:
     assert history(user(part))[0].parts == (q.Native(origin="gemini", value=part),)
-
-
-# ---- settings and tools
-
-
-def test_generation_config_both_ways() -> None:
-    config = {
-        "temperature": 0.5,
-        "topP": 0.9,
-        "topK": 20,
-        "maxOutputTokens": 100,
-        "stopSequences": ["END"],
-        "candidateCount": 2,
-        "seed": 7,
-        "presencePenalty": 0.1,
-        "frequencyPenalty": 0.2,
-        "responseLogprobs": True,
-        "logprobs": 3,
-        "thinkingConfig": {"includeThoughts": True, "thinkingBudget": 1024},
-        "responseMimeType": "application/json",
-        "responseJsonSchema": {"type": "object"},
-    }
-    request = parsed(generationConfig=config)
-    assert (request.choices, request.top_logprobs, request.stop) == (2, 3, ("END",))
-    assert DIALECT.render_request(request, Facts()).body["generationConfig"] == config
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({"thinkingBudget": 0}, q.ReasoningRequest(effort="none")),
-        ({"thinkingBudget": -1}, q.ReasoningRequest(adaptive=True)),
-        ({"thinkingBudget": "2048"}, q.ReasoningRequest(budget=2048)),
-        ({"thinkingLevel": "high", "includeThoughts": False}, q.ReasoningRequest(effort="high", visible=False)),
-        ({"thinkingLevel": "THINKING_LEVEL_UNSPECIFIED", "includeThoughts": True}, q.ReasoningRequest(visible=True)),
-        ({}, None),
-    ],
-)
-def test_thinking(config: Any, expected: Any) -> None:
-    assert parsed(generationConfig={"thinkingConfig": config}).reasoning == expected
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({"responseMimeType": "text/plain"}, None),
-        ({"responseMimeType": "application/json"}, q.OutputFormat(type="json")),
-        (
-            {"responseMimeType": "application/json", "responseSchema": {"type": "OBJECT"}},
-            q.OutputFormat(type="schema", schema={"type": "object"}),
-        ),
-        (
-            {"responseJsonSchema": {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}},
-            q.OutputFormat(type="schema", schema={"type": "object", "properties": {"a": {"type": "string"}}}),
-        ),
-    ],
-)
-def test_output(config: Any, expected: Any) -> None:
-    assert parsed(generationConfig=config).output == expected
-
-
-def test_an_output_of_another_kind_is_named() -> None:
-    assert parsed(generationConfig={"responseMimeType": "text/x.enum"}).unknown == (
-        "generationConfig.responseMimeType",
-    )
-
-
-def test_schemas_in_googles_spelling() -> None:
-    schema = {
-        "type": "OBJECT",
-        "propertyOrdering": ["type"],
-        "properties": {
-            "type": {"type": "STRING", "nullable": True, "enum": ["A"], "description": "STRING"},
-            "nullable": {"anyOf": [{"type": "INTEGER"}, {"type": "NUMBER"}], "nullable": True},
-            "list": {"type": "ARRAY", "items": {"type": "BOOLEAN"}, "min_items": "1", "maxItems": 3, "example": [True]},
-            "any": {"type": "TYPE_UNSPECIFIED"},
-        },
-        "required": ["type"],
-    }
-    tool = parsed(tools=[{"functionDeclarations": [{"name": "f", "description": "d", "parameters": schema}]}]).tools[0]
-    assert tool.schema == {
-        "type": "object",
-        "properties": {
-            "type": {"type": ["string", "null"], "enum": ["A", None], "description": "STRING"},
-            "nullable": {"anyOf": [{"type": "integer"}, {"type": "number"}, {"type": "null"}]},
-            "list": {"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 3, "examples": [[True]]},
-            "any": {},
-        },
-        "required": ["type"],
-    }
-
-
-def test_json_schema_is_left_alone() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"a": {"$ref": "#/$defs/x", "nullable": True}},
-        "$defs": {"x": {"const": "OBJECT"}},
-    }
-    request = parsed(tools=[{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}])
-    assert request.tools[0].schema == schema
-    assert DIALECT.render_request(request, Facts()).body["tools"] == [
-        {"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}
-    ]
-
-
-def test_hosted_tools_go_back_to_google_alone() -> None:
-    request = parsed(tools=[{"googleSearch": {}, "functionDeclarations": [{"name": "f"}]}, {"codeExecution": {}}])
-    assert [tool.type for tool in request.hosted_tools] == ["googleSearch", "codeExecution"]
-    assert DIALECT.render_request(request, Facts()).body["tools"] == [
-        {"functionDeclarations": [{"name": "f"}]},
-        {"googleSearch": {}},
-        {"codeExecution": {}},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("calling", "expected"),
-    [
-        ({"mode": "AUTO"}, q.ToolChoice("auto")),
-        ({"mode": "ANY", "allowedFunctionNames": ["f"]}, q.ToolChoice("required", ("f",))),
-        ({"mode": "NONE"}, q.ToolChoice("none")),
-        ({"mode": "VALIDATED", "allowedFunctionNames": ["f"]}, q.ToolChoice("auto", ("f",))),
-        ({"mode": "MODE_UNSPECIFIED"}, None),
-        ({}, None),
-    ],
-)
-def test_tool_choice(calling: Any, expected: Any) -> None:
-    assert parsed(toolConfig={"functionCallingConfig": calling}).tool_choice == expected

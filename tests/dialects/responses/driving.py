@@ -9,6 +9,7 @@ from typing import Any
 from dragoman import dialects
 from dragoman.canonical import events as e
 from dragoman.canonical.request import Request
+from dragoman.dialects.responses.check import check
 from dragoman.streaming.accumulate import Accumulator
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.encoder import EncodeContext
@@ -129,6 +130,13 @@ def read(stream: bytes) -> list[JSON]:
     """The data of every event of a stream."""
     lines = [line for line in stream.split(b"\n") if line.startswith(b"data: ")]
     return [json.loads(line[6:]) for line in lines]
+
+
+def checked(*events: e.Event, request: Request | None = None) -> list[JSON]:
+    """The data of the events of a stream, which must break no rule."""
+    stream = encoded(events, request)
+    assert check(stream) == []
+    return read(stream)
 
 
 def whole(events: Iterable[e.Event], request: Request | None = None) -> JSON:

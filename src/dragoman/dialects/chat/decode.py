@@ -22,6 +22,8 @@ from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.sse import DONE, ServerSentEvent
 
 _JSON = dict[str, Any]
+_LATEST = 1 << 53
+"""What is no time, in seconds or in milliseconds."""
 
 
 class ChatDecoder:
@@ -124,10 +126,7 @@ class ChatDecoder:
 
     def _envelope(self, value: _JSON) -> None:
         """Id, model and time come from the first chunk that has them (case ``azure-prompt-filter-first``)."""
-        name, model, created = value.get("id"), value.get("model"), value.get("created")
-        name = name if isinstance(name, str) else None
-        model = model if isinstance(model, str) else None
-        created = int(created) if isinstance(created, int | float) and not isinstance(created, bool) else None
+        name, model, created = _word(value.get("id")), _word(value.get("model")), _time(value.get("created"))
         native = {member: held for member in ENVELOPE_NATIVE if (held := value.get(member)) is not None}
         self._enveloped = bool(name and model and created)
         self._assembler.envelope(id=name, model=model, created=created, native=native or None)
@@ -172,6 +171,16 @@ def _list(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, dict) else []
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _time(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 < value < _LATEST else None
 
 
 def _opened(value: _JSON) -> _JSON:

@@ -30,6 +30,7 @@ class DeltaReader:
         self._spoke = False
         self._block: int | None = None  # which reasoning block, where details tell them apart
         self._detail: Detail | None = None
+        self._told: list[str] = []  # reasoning of the open block that came in a field of its own
         self._logprobs: _JSON | None = None  # of text that is still held
         self._images: set[str] = set()
         self._cited: set[object] = set()
@@ -217,6 +218,7 @@ class DeltaReader:
 
     def _next_block(self) -> None:
         self._block = (self._block or 0) + 1
+        self._told.clear()
 
     def _reasoning(self, delta: _JSON, whole: bool) -> bool:
         """One source for each delta: a field of its own, else the details; proofs come from those only."""
@@ -239,6 +241,7 @@ class DeltaReader:
                 self._next_block()  # a proof ends its block
                 self._detail = None
             summary = self._detail is not None and self._detail.summary
+            self._told.append(thought)
             self._assembler.reasoning(thought, self._block, summary=summary)
         return True
 
@@ -249,10 +252,14 @@ class DeltaReader:
         if self._detail is not None and not continues(self._detail, detail):
             self._next_block()
         self._detail = detail
-        if speaks and detail.text:
+        if speaks and detail.text and not self._repeated(detail.text):
             self._assembler.reasoning(detail.text, self._block, summary=detail.summary)
         if detail.proof is not None:
             self._assembler.prove(detail.proof, self._block)
+
+    def _repeated(self, text: str) -> bool:
+        """Whether the field told this before: at its end a block is written once more, whole, with its proof."""
+        return len(self._told) > 0 and "".join(self._told).endswith(text)
 
     # ---- calls
 

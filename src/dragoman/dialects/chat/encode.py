@@ -16,10 +16,7 @@ from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.errors import render_error
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.response import (
-    FREEFORM_CLOSING,
-    FREEFORM_OPENING,
     declared_custom,
-    escaped,
     identity,
     own_members,
     render_image,
@@ -27,6 +24,7 @@ from dragoman.dialects.chat.response import (
 from dragoman.dialects.chat.usage import render_usage
 from dragoman.dialects.chat.wire import CHUNK, NAME, RENDERED_FINISH, extra_content
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
+from dragoman.streaming.freeform import InputWriter
 from dragoman.streaming.sse import frame
 
 _TAIL = b'},"finish_reason":null}]}\n\n'
@@ -40,7 +38,6 @@ class _Choice:
         "annotations",
         "call",
         "calls",
-        "custom",
         "details",
         "images",
         "lead",
@@ -50,13 +47,14 @@ class _Choice:
         "summary",
         "text",
         "thoughts",
+        "wrapper",
     )
 
     def __init__(self, lead: bytes) -> None:
         self.lead = lead  # a chunk of this choice up to its delta's first member
         self.text = b""  # ... up to the open block's text
         self.call = b""  # ... up to the open call's arguments
-        self.custom = ""  # how the open call is written: "" a function, "native", "wrapped"
+        self.wrapper: InputWriter | None = None  # of the open call, if a function stands for its freeform tool
         self.calls = 0
         self.length = 0  # of the content, in characters
         self.offset = 0  # where in it the open block begins
@@ -163,7 +161,7 @@ class ChatEncoder(StreamEncoder):
         index = choice.calls
         choice.calls += 1
         native = event.kind == "custom" and event.name in self._custom
-        choice.custom = "native" if native else "wrapped" if event.kind == "custom" else ""
+        choice.wrapper = InputWriter() if event.kind == "custom" and not native else None
         entry: dict[str, Any] = {"index": index, "id": event.id}
         if native:
             entry |= {"type": "custom", "custom": {"name": event.name, "input": ""}}
@@ -174,20 +172,18 @@ class ChatEncoder(StreamEncoder):
         self._delta(choice, b'"tool_calls":', [entry])
         member = b'"custom":{"input":' if native else b'"function":{"arguments":'
         choice.call = choice.lead + b'"tool_calls":[{"index":%d,' % index + member
-        if choice.custom == "wrapped":
-            self._arguments(choice, FREEFORM_OPENING)
 
     def _arguments(self, choice: _Choice, text: str) -> None:
         self.out.append(choice.call + jsontext.quoted(text) + b"}}]" + _TAIL)
 
     def tool_call_delta(self, event: e.ToolCallDelta) -> None:
         choice = self._choices[self.choice]
-        self._arguments(choice, escaped(event.text) if choice.custom == "wrapped" else event.text)
+        self._arguments(choice, event.text if choice.wrapper is None else choice.wrapper.feed(event.text))
 
     def tool_call_end(self, event: e.ToolCallEnd) -> None:
         choice = self._choices[self.choice]
-        if choice.custom == "wrapped" and event.complete:
-            self._arguments(choice, FREEFORM_CLOSING)
+        if choice.wrapper is not None and event.complete:
+            self._arguments(choice, choice.wrapper.finish())
         if extra := extra_content(event.signature):
             entry = {"index": choice.calls - 1, "function": {"arguments": ""}, "extra_content": extra}
             self._delta(choice, b'"tool_calls":', [entry])

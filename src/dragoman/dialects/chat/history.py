@@ -28,6 +28,7 @@ from dragoman.canonical.request import (
 from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_cache, parse_content, refuse
 from dragoman.dialects.chat.reasoning import parse_reasoning
 from dragoman.dialects.chat.wire import thought_signature
+from dragoman.history import mended_arguments
 
 _MEMBERS = frozenset(
     {
@@ -39,21 +40,10 @@ _MEMBERS = frozenset(
 
 
 def history_arguments(value: Any) -> str:
-    """The arguments of an earlier call as the text of a JSON object.
-
-    Nothing becomes ``{}``; what is no object is wrapped, as Anthropic documents it:
-    ``{"INVALID_JSON": text}``.
-    """
-    if isinstance(value, dict):
-        return jsontext.render(value).decode()
-    text = value if isinstance(value, str) else "" if value is None else jsontext.render(value).decode()
-    if not text.strip() or text.strip() == "null":
-        return "{}"
-    try:
-        sound = isinstance(jsontext.parse(text), dict)
-    except ValueError:
-        sound = False
-    return text if sound else jsontext.render({"INVALID_JSON": text}).decode()
+    """The arguments of an earlier call as the text of a JSON object, whatever they are."""
+    if isinstance(value, str):
+        return mended_arguments(value)
+    return "{}" if value is None else mended_arguments(jsontext.render(value).decode())
 
 
 class HistoryReader:

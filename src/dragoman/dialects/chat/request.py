@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from dragoman import jsontext
 from dragoman.canonical.aliases import original
 from dragoman.canonical.request import Effort, Loss, OutputFormat, ReasoningRequest, Request
 from dragoman.dialects.chat.endpoints import UPSTREAM_PATH
 from dragoman.dialects.chat.history import HistoryReader, history_arguments
 from dragoman.dialects.chat.parts import JSON, need_object, need_text, refuse
-from dragoman.dialects.chat.tools import parse_tool_choice, parse_tools, render_tool_choice, render_tools
+from dragoman.dialects.chat.tools import (
+    parse_tool_choice,
+    parse_tools,
+    refuse_hosted,
+    render_tool_choice,
+    render_tools,
+)
 from dragoman.dialects.chat.turns import TurnWriter
 from dragoman.dialects.chat.wire import NAME
-from dragoman.dialects.contract import Facts, UpstreamRequest
+from dragoman.dialects.contract import Crossing, Facts, UpstreamRequest
 
 _NUMBERS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _INTEGERS = ("seed", "top_k", "top_logprobs")
@@ -36,6 +43,8 @@ _READ = frozenset(
 
 _HARMLESS: dict[str, Any] = {"store": False, "modalities": ["text"], "logit_bias": {}}
 """Values that ask for nothing: leaving them out is no loss."""
+
+INSTRUCTION = "Answer with JSON that follows this schema, and nothing else:\n{schema}"
 
 _BUDGETS: tuple[tuple[int, Effort], ...] = ((2_048, "low"), (8_192, "medium"))
 """Up to how many thinking tokens an effort stands for; more is ``high``."""
@@ -207,20 +216,19 @@ def _parse_output(value: Any, unknown: list[str]) -> OutputFormat | None:
 # ------------------------------------------------------------------ writing
 
 
-def render_request(request: Request, facts: Facts) -> UpstreamRequest:
+def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
     """The request for a chat upstream. Raises ``InvalidRequest`` where the meaning would change.
 
     Only members that servers of this dialect commonly take: many refuse a body for one they do not know.
     """
-    for path in request.bound:
-        raise refuse(f"{path} cannot be resolved here; send the full conversation instead.", path)
-    losses = [Loss(path, "unknown to other dialects") for path in request.unknown]
-    body: JSON = {"model": request.model}
-    body["messages"] = TurnWriter(losses, developer=facts.reasoning_model).write(request)
+    request, losses = crossing.request, list(crossing.losses)
+    writer = TurnWriter(losses, developer=facts.reasoning_model, reasoning_text=facts.wants_reasoning)
+    body: JSON = {"model": request.model, "messages": writer.write(crossing.history)}
     if request.stream:
         body["stream"] = True
         if facts.stream_usage:
             body["stream_options"] = {"include_usage": True}
+    refuse_hosted(request, facts)
     if tools := render_tools(request, losses):
         body["tools"] = tools
         if (choice := render_tool_choice(request.tool_choice)) is not None:
@@ -233,7 +241,26 @@ def render_request(request: Request, facts: Facts) -> UpstreamRequest:
     _render_reasoning(body, request, facts, losses)
     if request.output is not None:
         body["response_format"] = _render_output(request.output)
+    _fit_facts(body, facts, losses)
     return UpstreamRequest(path=UPSTREAM_PATH, body=body, losses=tuple(losses))
+
+
+def _fit_facts(body: JSON, facts: Facts, losses: list[Loss]) -> None:
+    """What this upstream does not take, in a body of this dialect whoever wrote it."""
+    if facts.exclusive_sampling and body.get("temperature") is not None and body.pop("top_p", None) is not None:
+        losses.append(Loss("top_p", "refused beside temperature"))
+    output = body.get("response_format")
+    if facts.structured_output or not isinstance(output, dict) or output.get("type") != "json_schema":
+        return
+    del body["response_format"]
+    losses.append(Loss("response_format", "the schema is an instruction only: nothing enforces it"))
+    schema = output.get("json_schema")
+    text = INSTRUCTION.format(schema=jsontext.render(schema.get("schema") if isinstance(schema, dict) else {}).decode())
+    messages = body.get("messages")
+    if isinstance(messages, list):
+        roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
+        place = next((n for n, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
+        body["messages"] = [*messages[:place], {"role": "system", "content": text}, *messages[place:]]
 
 
 def _render_limit(body: JSON, request: Request, facts: Facts) -> None:
@@ -316,6 +343,7 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
                 adapted[name] = min(limit, facts.max_output_tokens)
     if isinstance(messages := adapted.get("messages"), list):
         adapted["messages"] = [_adapt_message(message) for message in messages]
+    _fit_facts(adapted, facts, losses)
     return UpstreamRequest(path=UPSTREAM_PATH, body=adapted, losses=tuple(losses))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman import jsontext
 from dragoman.canonical import events as e
 from dragoman.canonical.request import Request
 from dragoman.canonical.response import (
@@ -19,19 +18,11 @@ from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.usage import render_usage
 from dragoman.dialects.chat.wire import BODY, ENVELOPE_NATIVE, NAME, RENDERED_FINISH, data_url, extra_content
+from dragoman.streaming import freeform
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
 
 JSON = dict[str, Any]
-
-FREEFORM_OPENING = '{"input":"'
-FREEFORM_CLOSING = '"}'
-"""A freeform call for a client that declared no such tool: its text is the one argument."""
-
-
-def escaped(text: str) -> str:
-    """The text as it stands inside a JSON string."""
-    return jsontext.quoted(text)[1:-1].decode()
 
 
 def identity(id: str, origin: str, ids: Ids) -> str:
@@ -141,7 +132,8 @@ def _call(block: ToolCallBlock, custom: frozenset[str]) -> JSON:
     if block.kind == "custom":
         if block.name in custom:
             return {"id": block.id, "type": "custom", "custom": {"name": block.name, "input": arguments}}
-        arguments = FREEFORM_OPENING + escaped(arguments) + (FREEFORM_CLOSING if block.complete else "")
+        # half a text is never closed
+        arguments = freeform.wrapped(arguments) if block.complete else freeform.InputWriter().feed(arguments)
     call: JSON = {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments}}
     if extra := extra_content(block.signature):
         call["extra_content"] = extra

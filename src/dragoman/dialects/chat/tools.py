@@ -9,6 +9,7 @@ import msgspec
 from dragoman.canonical.request import HostedTool, Loss, Request, Tool, ToolChoice
 from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_cache, refuse
 from dragoman.dialects.chat.wire import NAME
+from dragoman.dialects.contract import Facts
 
 _MODES: dict[Any, Any] = {"none": "none", "auto": "auto", "required": "required", "any": "required"}
 _EMPTY_SCHEMA: JSON = {"type": "object", "properties": {}}
@@ -132,42 +133,26 @@ def _named(choice: Any) -> str:
 # ------------------------------------------------------------------ writing
 
 
-def render_tools(request: Request, losses: list[Loss]) -> list[JSON]:
-    """The tools as functions. A freeform tool becomes one with a single text argument, ``input``.
+def refuse_hosted(request: Request, facts: Facts) -> None:
+    """Raises ``InvalidRequest`` for tools of the client's own API, where the operator wants that."""
+    if request.hosted_tools and facts.on_server_tool == "refuse":
+        kind = request.hosted_tools[0].type
+        raise refuse(f"The tool {kind} is run by its own API's servers only, and cannot be served here.", "tools")
 
-    Servers that speak this dialect seldom know ``custom`` tools (``caozhiyuan/copilot-api#242``).
-    """
+
+def render_tools(request: Request, losses: list[Loss]) -> list[JSON]:
+    """The tools as functions, which freeform ones are by now: most servers know nothing else."""
     losses += [Loss(f"tools.{tool.type}", "run by its own API's servers only") for tool in request.hosted_tools]
     return [_render_tool(tool) for tool in request.tools]
 
 
 def _render_tool(tool: Tool) -> JSON:
-    function: JSON = {"name": tool.name}
-    description = tool.description
-    if tool.kind == "custom":
-        description = _freeform_description(tool)
-        function["parameters"] = {
-            "type": "object",
-            "properties": {"input": {"type": "string"}},
-            "required": ["input"],
-        }
-    else:
-        function["parameters"] = tool.schema or _EMPTY_SCHEMA
-    if description is not None:
-        function["description"] = description
-    if tool.strict is not None and tool.kind == "function":
+    function: JSON = {"name": tool.name, "parameters": tool.schema or _EMPTY_SCHEMA}
+    if tool.description is not None:
+        function["description"] = tool.description
+    if tool.strict is not None:
         function["strict"] = tool.strict
     return {"type": "function", "function": function}
-
-
-def _freeform_description(tool: Tool) -> str | None:
-    """The description shows the grammar that ``input`` must follow: nothing else enforces it."""
-    definition = (tool.format or {}).get("definition")
-    if not isinstance(definition, str):
-        return tool.description
-    syntax = (tool.format or {}).get("syntax") or "lark"
-    grammar = f"`input` must follow this {syntax} grammar:\n{definition}"
-    return f"{tool.description}\n\n{grammar}" if tool.description else grammar
 
 
 def render_tool_choice(choice: ToolChoice | None) -> Any:

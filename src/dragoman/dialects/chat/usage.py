@@ -6,19 +6,18 @@ from typing import Any
 
 from dragoman.canonical.events import Usage
 
+_MOST = 1 << 53
+"""No count of tokens, and no number that every client reads."""
+
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details")
 
 
 def _count(value: Any) -> int | None:
     """A whole number that is not negative, whatever it is written as."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         return None
-    if isinstance(value, int):
-        return value if value >= 0 else None
-    if isinstance(value, float):
-        return int(value) if value >= 0 and value.is_integer() else None
-    return None
+    return int(value) if isinstance(value, int) or value.is_integer() else None
 
 
 def _first(*values: Any) -> int | None:

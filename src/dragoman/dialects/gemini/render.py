@@ -172,10 +172,12 @@ def _content(content: Any, path: str, losses: list[q.Loss]) -> Any:
     parts = content.get("parts") if isinstance(content, dict) else None
     if not isinstance(parts, list):
         return content
-    return {**content, "parts": [_part(part, f"{path}.parts[{n}]", losses) for n, part in enumerate(parts)]}
+    adapted = [_part(part, f"{path}.parts[{n}]", losses) for n, part in enumerate(parts)]
+    return {**content, "parts": [part for part in adapted if part is not None]}
 
 
 def _part(part: Any, path: str, losses: list[q.Loss]) -> Any:
+    """The part; ``None`` if it held a foreign proof and nothing else."""
     if not isinstance(part, dict):
         return part
     out = dict(part)
@@ -188,6 +190,8 @@ def _part(part: Any, path: str, losses: list[q.Loss]) -> Any:
         else:
             del out[name]
             losses.append(q.Loss(f"{path}.{name}", f"a proof of reasoning made by {proof.origin}"))
+            if not any(value for key, value in out.items() if key != "thought"):
+                return None
     for name in ("functionCall", "function_call", "functionResponse", "function_response"):
         call = out.get(name)
         if isinstance(call, dict) and isinstance(call.get("id"), str) and original(call["id"]) != call["id"]:

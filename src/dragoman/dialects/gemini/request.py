@@ -24,8 +24,13 @@ _KNOWN = frozenset(
         "serviceTier",
         "model",
         "stream",
+        "cachedContent",
+        "continuationToken",
     }
 )
+_BOUND = ("cachedContent", "continuationToken")
+"""Members that stand for a part of the conversation that Google keeps."""
+
 _MODES = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
 _EFFORTS: dict[str, q.Effort] = {
     "MINIMAL": "minimal",
@@ -52,6 +57,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     if not name:
         raise refuse("expected the name of a model", "model")
     unknown = [key for key, value in body.items() if key not in _KNOWN and value is not None]
+    bound = tuple(key for key in _BOUND if body.get(key))
     config = _object(body.get("generationConfig"), "generationConfig")
     tools, hosted = _tools(body.get("tools"), unknown)
     settings = _config(config, unknown)
@@ -67,6 +73,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
         service_tier=as_text(body.get("serviceTier")) or None,
         stream_usage=True,
         unknown=tuple(unknown),
+        bound=bound,
         **settings,
     )
 

@@ -143,7 +143,7 @@ def check_item(item: Any, report: Report) -> bool:
         need(isinstance(item.get(member), str), "responses.item.shape", f"{member} of the call is no string")
         named = is_visible(item.get("name")) and is_visible(item.get("call_id"))
         need(named, "responses.call.identity", "a call without name or call_id")
-    for member in ("content", "summary"):
+    for member in ("content", "summary") if kind in ("message", "reasoning") else ():
         parts = item.get(member)
         for part in parts if isinstance(parts, list) else []:
             check_part(part, report)

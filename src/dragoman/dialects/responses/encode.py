@@ -121,10 +121,14 @@ class ResponsesEncoder(StreamEncoder):
             self._delta(event.text, self._delta_end)
 
     def citation_added(self, event: e.CitationAdded) -> None:
-        if not self._id:
-            self._citations.append(event.citation)
-            return
-        note = make.annotation(event.citation, sum(map(len, self._pieces)))
+        citation = event.citation
+        if self._id and (citation.end is not None or (citation.origin == NAME and citation.native)):
+            self._cite(citation)
+        else:  # what supports all of the text has its end when the text has
+            self._citations.append(citation)
+
+    def _cite(self, citation: e.Citation) -> None:
+        note = make.annotation(citation, sum(map(len, self._pieces)))
         if note is None or self._refusal:
             return
         place = {"content_index": 0, "annotation_index": len(self._annotations), "annotation": note}
@@ -136,6 +140,8 @@ class ResponsesEncoder(StreamEncoder):
         if not self._id:
             return
         text = "".join(self._pieces)
+        for citation in self._citations:
+            self._cite(citation)
         if self._refusal:
             part = make.refusal_part(text)
             self._inside("response.refusal.done", {"content_index": 0, "refusal": text})
@@ -209,24 +215,22 @@ class ResponsesEncoder(StreamEncoder):
 
     def tool_call_start(self, event: e.ToolCallStart) -> None:
         self._call = event
-        self._custom = self._maker.freeform(event.kind, event.name)
+        self._custom = event.kind == "custom"
         self._open(self._call_item(event, "in_progress", ""))
         if self._custom:
             self._deltas("response.custom_tool_call_input.delta", {})
         else:
             self._deltas("response.function_call_arguments.delta", {})
-        if self._wrapped:
-            self._argument(make.WRAPPER_HEAD + '"')
 
     def tool_call_delta(self, event: e.ToolCallDelta) -> None:
-        self._argument(quoted(event.text)[1:-1].decode() if self._wrapped else event.text)
+        if event.text:
+            self._pieces.append(event.text)
+            self._delta(event.text, self._delta_end)
 
     def tool_call_end(self, event: e.ToolCallEnd) -> None:
         start = self._call
         if start is None:
             return
-        if self._wrapped and event.complete:
-            self._argument('"' + make.WRAPPER_TAIL)
         text = "".join(self._pieces)
         if self._custom:
             self._inside("response.custom_tool_call_input.done", {"input": text})
@@ -234,15 +238,6 @@ class ResponsesEncoder(StreamEncoder):
             self._inside("response.function_call_arguments.done", {"arguments": text})
         self._close(self._call_item(start, "completed" if event.complete else "incomplete", text))
         self._call = None
-
-    @property
-    def _wrapped(self) -> bool:
-        return self._call is not None and self._call.kind == "custom" and not self._custom
-
-    def _argument(self, text: str) -> None:
-        if text:
-            self._pieces.append(text)
-            self._delta(text, self._delta_end)
 
     def _call_item(self, start: e.ToolCallStart, status: str, text: str) -> JSON:
         id = self._id or self._maker.id("custom_tool_call" if self._custom else "function_call")

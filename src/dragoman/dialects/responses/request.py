@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, get_args
 
 from dragoman.canonical.request import Effort, Message, OutputFormat, ReasoningRequest, Request, Role, Text
@@ -54,7 +55,7 @@ class _Body:
 
     def whole(self, name: str, least: int) -> int | None:
         value = self.take(
-            name, lambda value: _is_number(value) and value == int(value) >= least, f"a whole number from {least}"
+            name, lambda value: _is_number(value) and value % 1 == 0 and value >= least, f"a whole number from {least}"
         )
         return None if value is None else int(value)
 
@@ -63,7 +64,7 @@ class _Body:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
 
 
 def parse_request(body: JSON, model: str | None = None, stream: bool | None = None) -> Request:
@@ -73,12 +74,8 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     if model is None:
         raise refused("model is required", "model")
     bound = [name for name in _BOUND if body.get(name)]
-    if body.get("input") is None and not bound:
-        raise refused("input is required", "input")
     history, tools = HistoryReader(), Tools()
-    messages = history.read(body.get("input") if body.get("input") is not None else [])
-    if instructions := raw.text("instructions"):
-        messages = (Message(Role.SYSTEM, (Text(text=instructions),)), *messages)
+    messages = _messages(raw, history, needed=not bound)
     tools.parse(body.get("tools"))
     choice, understood = parse_choice(body.get("tool_choice"))
     output, verbosity = _text_format(raw)
@@ -109,6 +106,15 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
         unknown=tuple(unknown),
         bound=(*bound, *history.bound),
     )
+
+
+def _messages(raw: _Body, history: HistoryReader, *, needed: bool) -> tuple[Message, ...]:
+    given = raw.raw.get("input")
+    if given is None and needed:
+        raise refused("input is required", "input")
+    messages = history.read([] if given is None else given)
+    instructions = raw.text("instructions")
+    return messages if instructions is None else (Message(Role.SYSTEM, (Text(text=instructions),)), *messages)
 
 
 def _unknown(body: JSON) -> list[str]:

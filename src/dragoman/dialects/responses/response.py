@@ -13,11 +13,7 @@ from dragoman.canonical.request import Request, Role, Text
 from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
 from dragoman.dialects.responses.tools import render_choice, render_tools
 from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PREFIXES, REASONS, RESPONSE_PREFIX, mint
-from dragoman.jsontext import quoted
 from dragoman.streaming.encoder import EncodeContext
-
-WRAPPER_HEAD, WRAPPER_TAIL = '{"input":', "}"
-"""A freeform call of a tool that the client declared as a function: ``{"input": text}``."""
 
 
 class Maker:
@@ -27,9 +23,6 @@ class Maker:
         self.own = own
         self._ids = context.ids
         self._taken: set[str] = set()
-        self._functions: frozenset[str] = frozenset()
-        if context.request is not None:
-            self._functions = frozenset(tool.name for tool in context.request.tools if tool.kind == "function")
 
     def id(self, kind: str, wanted: Any = None) -> str:
         """The id of an item: the upstream's where it is free, else one of our own."""
@@ -41,10 +34,6 @@ class Maker:
         )
         self._taken.add(id)
         return id
-
-    def freeform(self, kind: str, name: str) -> bool:
-        """Whether a call goes out as a ``custom_tool_call``: it is one, and the client did not declare a function."""
-        return kind == "custom" and name not in self._functions
 
     def shows_raw(self, summary: bool) -> bool:
         """Whether reasoning goes out as ``reasoning_text`` instead of as a summary.
@@ -120,7 +109,7 @@ def call(id: str, status: str, call_id: str, name: str, text: str, *, custom: bo
 def annotation(citation: Citation, length: int) -> JSON | None:
     """A source: the upstream's own annotation, else a ``url_citation``; a source without a URL has no form.
 
-    Without a known end it supports the text so far, which is ``length`` characters long.
+    Without a known end it supports the whole text, which is ``length`` characters long.
     """
     if citation.origin == NAME and citation.native:
         return citation.native
@@ -290,17 +279,13 @@ def _reasoning_items(block: ReasoningBlock, maker: Maker) -> list[JSON]:
 
 
 def _call_item(block: ToolCallBlock, maker: Maker) -> JSON:
-    custom = maker.freeform(block.kind, block.name)
-    text = block.arguments
-    if block.kind == "custom" and not custom:
-        inner = quoted(text).decode()
-        text = f"{WRAPPER_HEAD}{inner}{WRAPPER_TAIL}" if block.complete else WRAPPER_HEAD + inner[:-1]
+    custom = block.kind == "custom"
     return call(
         maker.id("custom_tool_call" if custom else "function_call"),
         "completed" if block.complete else "incomplete",
         block.id,
         block.name,
-        text,
+        block.arguments,
         custom=custom,
         namespace=block.namespace,
     )

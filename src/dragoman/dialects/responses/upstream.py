@@ -167,19 +167,19 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
     an item that only this gateway knows by its id.
     """
     out = {**body, "model": request.model}
-    if text_of(body.get("previous_response_id") or "") and str(body["previous_response_id"]).startswith(
-        RESPONSE_PREFIX
-    ):
-        raise refused(
-            "previous_response_id cannot be resolved here; send the full conversation in input", "previous_response_id"
-        )
+    previous = text_of(body.get("previous_response_id"))
+    if previous is not None and (facts.stateless_upstream or previous.startswith(RESPONSE_PREFIX)):
+        message = "previous_response_id cannot be resolved here; send the full conversation in input"
+        raise refused(message, "previous_response_id")
+    if facts.stateless_upstream:
+        out["store"] = False
+    stored = out.get("store") is not False
     losses: list[Loss] = []
     if isinstance(body.get("input"), list):
         out["input"] = [
             adapted
             for number, item in enumerate(body["input"])
-            if (adapted := _adapt_item(item, f"input[{number}]", losses, stored=body.get("store") is not False))
-            is not None
+            if (adapted := _adapt_item(item, f"input[{number}]", losses, stored=stored)) is not None
         ]
     limit = facts.max_output_tokens
     if limit is not None and isinstance(body.get("max_output_tokens"), int) and body["max_output_tokens"] > limit:

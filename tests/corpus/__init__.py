@@ -1,0 +1,1 @@
+"""Every recorded answer, for every client, in every cut."""

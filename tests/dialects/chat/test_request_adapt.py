@@ -1,0 +1,71 @@
+"""A client's own body for an upstream of the same dialect: the least change."""
+
+from __future__ import annotations
+
+from dragoman.canonical.aliases import alias
+from dragoman.dialects.chat.request import adapt_request, parse_request
+from dragoman.dialects.contract import Facts
+
+from .driving import JSON
+
+
+def adapted(body: JSON, facts: Facts | None = None) -> JSON:
+    request = parse_request({**body, "model": "routed"})
+    return adapt_request(body, request, facts or Facts()).body
+
+
+BODY: JSON = {"model": "asked", "messages": [{"role": "user", "content": "Hi"}]}
+
+
+def test_a_body_of_the_same_dialect_passes_with_another_model_name() -> None:
+    body = {**BODY, "future": {"a": [1]}, "temperature": 0.5, "logit_bias": {"1": 2}}
+    assert adapted(body) == {**body, "model": "routed"}
+    assert body["model"] == "asked"
+
+
+def test_usage_is_asked_for_in_streams_where_the_upstream_can() -> None:
+    body = {**BODY, "stream": True, "stream_options": {"include_obfuscation": False}}
+    assert adapted(body)["stream_options"] == {"include_obfuscation": False, "include_usage": True}
+    assert adapted({**BODY, "stream": True})["stream_options"] == {"include_usage": True}
+    asked = {**BODY, "stream": True, "stream_options": {"include_usage": True}}
+    assert "stream_options" not in adapted(asked, Facts(stream_usage=False))
+    assert "stream_options" not in adapted(BODY)
+
+
+def test_what_a_reasoning_model_refuses() -> None:
+    body = {**BODY, "max_tokens": 100, "temperature": 1, "top_p": None}
+    request = adapt_request(body, parse_request(body), Facts(reasoning_model=True, max_output_tokens=60))
+    assert request.body == {**BODY, "max_completion_tokens": 60}
+    assert {loss.path for loss in request.losses} == {"temperature"}
+
+
+def test_the_history_gets_sound_arguments_and_its_own_ids() -> None:
+    sound = {"id": "a", "type": "function", "function": {"name": "run", "arguments": '{ "x": 1 }'}}
+    broken = {"id": alias("run:1"), "type": "function", "function": {"name": "run", "arguments": '{"x'}, "more": 1}
+    history = [
+        *BODY["messages"],
+        {"role": "assistant", "content": None, "tool_calls": [sound, broken], "reasoning_content": "Hm."},
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "tool", "tool_call_id": alias("run:1"), "content": "2"},
+    ]
+    messages = adapted({**BODY, "messages": history})["messages"]
+    assert messages[1]["tool_calls"] == [
+        sound,
+        {
+            "id": "run:1",
+            "type": "function",
+            "function": {"name": "run", "arguments": '{"INVALID_JSON":"{\\"x"}'},
+            "more": 1,
+        },
+    ]
+    assert messages[1]["reasoning_content"] == "Hm."
+    assert [message.get("tool_call_id") for message in messages[2:]] == ["a", "run:1"]
+    assert history[1]["tool_calls"] == [sound, broken]
+
+
+def test_a_schema_is_an_instruction_where_it_cannot_be_demanded() -> None:
+    demanded = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
+    body = {**BODY, "response_format": demanded, "temperature": 1, "top_p": 0.5}
+    own = adapted(body, Facts(structured_output=False, exclusive_sampling=True))
+    assert [message["role"] for message in own["messages"]] == ["system", "user"]
+    assert not {"response_format", "top_p"} & set(own)
