@@ -11,7 +11,8 @@ Within a dialect nothing crosses: the client's own body goes on (``identities``)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -39,12 +40,23 @@ def cross(request: q.Request, target: Dialect, facts: Facts) -> tuple[Crossing, 
     renamed = _Renamer(names, traits).request(request)
     history = arrange(renamed.messages, rules(target, facts))
     crossing = Crossing(request=renamed, history=history, losses=(*losses, *history.losses))
-    return crossing, names.identities
+    return crossing, {**_bare(names.identities.values()), **names.identities}
 
 
 def identities(request: q.Request) -> Mapping[str, ToolIdentity]:
     """The client's tools where its own names reach the upstream."""
-    return {tool.name: ToolIdentity(tool.name, tool.kind, tool.namespace) for tool in request.tools}
+    tools = [ToolIdentity(tool.name, tool.kind, tool.namespace) for tool in request.tools]
+    return {**_bare(tools), **{tool.name: tool for tool in tools if tool.namespace is None}}
+
+
+def _bare(tools: Iterable[ToolIdentity]) -> dict[str, ToolIdentity]:
+    """The tools of namespaces by their bare names, which models use too, where no other tool has that name.
+
+    (decolua/9router#3241.)
+    """
+    known = set(tools)
+    count = Counter(tool.name for tool in known)
+    return {tool.name: tool for tool in known if tool.namespace is not None and count[tool.name] == 1}
 
 
 def rules(target: Dialect, facts: Facts) -> HistoryRules:
@@ -75,8 +87,8 @@ class _Renamer:
     def request(self, request: q.Request) -> q.Request:
         choice = request.tool_choice
         if choice is not None and choice.names:
-            by_name = {tool.name: tool for tool in reversed(request.tools)}
-            known = [self._alias(name, by_name[name].namespace if name in by_name else None) for name in choice.names]
+            spaces = choice.namespaces or (None,) * len(choice.names)
+            known = [self._alias(name, space) for name, space in zip(choice.names, spaces, strict=True)]
             choice = q.ToolChoice(choice.mode, tuple(known))
         return msgspec.structs.replace(
             request,
@@ -90,6 +102,9 @@ class _Renamer:
 
     def _tool(self, tool: q.Tool) -> q.Tool:
         name = self._alias(tool.name, tool.namespace)
+        if tool.about:
+            text = f"{tool.about}\n\n{tool.description or ''}".strip()
+            tool = msgspec.structs.replace(tool, description=text, about=None)
         tool = msgspec.structs.replace(tool, name=name, namespace=None)
         if tool.kind == "function" or self._traits.custom_tools:
             return tool

@@ -10,7 +10,7 @@ said, so that an early failure gets a true HTTP status (design/streams.md, 7).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
 from dragoman.exceptions import LocalProtocolError, RemoteProtocolError
 from dragoman.memory import AnswerRecorder, ReasoningMemory, reminded
 from dragoman.names import ToolIdentity
+from dragoman.scrub import scrubbed_error
 from dragoman.streaming.accumulate import Accumulator
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
@@ -45,7 +46,7 @@ class Exchange:
     """One client request and its answer, from bytes to bytes.
 
     ``seed`` makes ids (unique for each exchange), ``now`` is a Unix time in seconds. ``memory`` puts back the
-    reasoning that clients forget, apart for each ``scope`` (a client). First ``request``,
+    reasoning that clients forget, apart for each ``scope`` (a client). ``secrets`` are taken out of errors. First ``request``,
     then ``receive_head``, ``receive_data`` any number of times and ``receive_eof`` or ``receive_failure``;
     after each, ``head`` and ``data_to_send`` tell what the client gets.
     """
@@ -62,6 +63,7 @@ class Exchange:
         limits: StreamLimits | None = None,
         memory: ReasoningMemory | None = None,
         scope: str = "",
+        secrets: Sequence[str] = (),
     ) -> None:
         self.client = client
         self.upstream = upstream
@@ -81,6 +83,7 @@ class Exchange:
         self._limits = limits or StreamLimits()
         self._memory = memory
         self._scope = scope
+        self._secrets = secrets
         self._recorder = AnswerRecorder(memory, scope, upstream.name, now) if memory is not None else None
         self._out: list[bytes] = []
         self._status = 0
@@ -136,6 +139,7 @@ class Exchange:
                 choices=request.choices if request is not None else 1,
                 legal_id=re.compile(pattern) if pattern else None,
                 freeform_client=native and self.client.traits.custom_calls,
+                open_calls=self._limits.open_calls,
             )
         )
         self._decoder = self.upstream.decoder(self._assembler)
@@ -195,9 +199,12 @@ class Exchange:
         if self._over:
             return
         if self._status >= 300:
-            self._fail(self._error_of_status())
+            self._fail(scrubbed_error(self._error_of_status(), self._secrets))
             return
-        self._decode(self._body.finish())
+        try:
+            self._decode(self._body.finish())
+        except RemoteProtocolError as fault:
+            self._assembler.abort(Error(kind=ErrorKind.BAD_UPSTREAM, message=str(fault)))
         if not self._body.records and (looks := self._body.rubbish):
             message = f"the upstream's answer is not a completion: {looks}"
             self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
@@ -210,7 +217,7 @@ class Exchange:
         if self._over:
             return
         if self._status >= 300:
-            self._fail(self._error_of_status())
+            self._fail(scrubbed_error(self._error_of_status(), self._secrets))
             return
         self._assembler.abort(error)
         self._emit()
@@ -253,6 +260,8 @@ class Exchange:
         if self._recorder is not None:
             self._recorder.add(events)
         last = events[-1]
+        if type(last) is e.ResponseError:
+            last = events[-1] = e.ResponseError(scrubbed_error(last.error, self._secrets))
         if self.head is None and type(last) is e.ResponseError and (len(events) == 1 or not self.streaming):
             self._fail(last.error)
             return
@@ -301,7 +310,7 @@ class Exchange:
             error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
         elif error.kind in (ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION) or self._status in (401, 403):
             message = f"the upstream {self.upstream.name} server refused the gateway's own key: {error.message}"
-            error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_authentication")
+            error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_refused_gateway")
         if error.retry_after is None and (seconds := _seconds(self._headers.get("retry-after", ""))) is not None:
             error = msgspec.structs.replace(error, retry_after=seconds)
         return error

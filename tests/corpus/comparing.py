@@ -79,9 +79,7 @@ def _end(expected: Expected, client: str, said: Said) -> list[str]:
     return []
 
 
-def _calls(
-    expected: Expected, client: str, got: list[tuple[str, str, str]], want: tuple[Call, ...]
-) -> list[str]:
+def _calls(expected: Expected, client: str, got: list[tuple[str, str, str]], want: tuple[Call, ...]) -> list[str]:
     if client == "gemini" and (expected.end != "complete" or expected.finish == "length"):
         want = tuple(call for call in want if call.sound)  # half a call has no form there
     if expected.end != "complete" and len(got) > len(want) and _object(got[-1][2]) is None:

@@ -7,6 +7,7 @@ from functools import cache
 import msgspec
 
 from dragoman import dialects
+from dragoman.memory import ReasoningMemory
 from dragoman.translate import Exchange
 from tests.asking import ask
 from tests.fixtures import Fixture, pieces
@@ -28,10 +29,20 @@ class Answer(msgspec.Struct, frozen=True):
         return head is not None and head.headers["content-type"] == "text/event-stream"
 
 
-def cross(fixture: Fixture, client: str, *, cut: int = 0, stream: bool | None = None) -> Answer:
+def cross(
+    fixture: Fixture,
+    client: str,
+    *,
+    cut: int = 0,
+    stream: bool | None = None,
+    memory: ReasoningMemory | None = None,
+) -> Answer:
     """The client's answer where the upstream's body comes in reads of ``cut`` bytes (0: in one read)."""
     stream = fixture.expected.stream if stream is None else stream
-    exchange = begun(fixture, client, stream=stream)
+    up = dialects.get(fixture.dialect)
+    exchange = Exchange(dialects.get(client), up, seed=SEED, now=NOW, request_id="req_1", memory=memory)
+    asked = ask(client, fixture.slug, stream=stream, choices=fixture.expected.choices)
+    exchange.request(asked.body, fixture.slug, path_model=asked.model, path_stream=asked.stream)
     exchange.receive_head(fixture.expected.status, {"content-type": fixture.expected.content_type})
     out = []
     for piece in pieces(fixture.body, cut):
@@ -48,11 +59,3 @@ def cross(fixture: Fixture, client: str, *, cut: int = 0, stream: bool | None = 
 def whole_read(fixture: Fixture, client: str) -> Answer:
     """The answer to what the fixture's client asked, its upstream's body in one read."""
     return cross(fixture, client)
-
-
-def begun(fixture: Fixture, client: str, *, stream: bool) -> Exchange:
-    """An exchange whose request is on its way."""
-    exchange = Exchange(dialects.get(client), dialects.get(fixture.dialect), seed=SEED, now=NOW, request_id="req_1")
-    asked = ask(client, fixture.slug, stream=stream, choices=fixture.expected.choices)
-    exchange.request(asked.body, fixture.slug, path_model=asked.model, path_stream=asked.stream)
-    return exchange

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, AnyStr, NamedTuple
 
 from hypothesis import strategies as st
@@ -41,7 +42,7 @@ def cut(draw: st.DrawFn, text: AnyStr) -> list[AnyStr]:
         return [text] if text else []
     places = draw(st.lists(st.integers(1, len(text) - 1), max_size=8, unique=True))
     edges = [0, *sorted(places), len(text)]
-    return [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(edges)]
 
 
 def awkward(text: AnyStr) -> Iterator[list[AnyStr]]:
@@ -76,9 +77,9 @@ def calls_of(events: Iterable[e.Event]) -> list[CallRecord]:
     return calls
 
 
-def texts_of(events: Iterable[e.Event], kind: type = e.TextDelta) -> str:
+def texts_of(events: Iterable[e.Event], kind: type[e.TextDelta] | type[e.ReasoningDelta] = e.TextDelta) -> str:
     """All text, or all reasoning, of a stream."""
-    return "".join(event.text for event in events if type(event) is kind)  # type: ignore[attr-defined]
+    return "".join(event.text for event in events if isinstance(event, kind))
 
 
 def legal(events: Iterable[e.Event]) -> list[e.Event]:

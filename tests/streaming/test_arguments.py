@@ -325,7 +325,7 @@ def test_freeform_text_passes_as_it_is(text: str, normal: bool, data: st.DataObj
     for piece in pieces:
         arguments.feed(piece)
         assert arguments.open
-    assert not (arguments.whole or arguments.settled or arguments.placeholder or arguments.repeats(text))
+    assert (arguments.whole, arguments.settled, arguments.placeholder, arguments.repeats(text)) == (False,) * 4
     arguments.supply(text + "!")
     arguments.supply("something else")  # deltas win
     assert arguments.finish(normal=normal) is normal

@@ -144,7 +144,9 @@ def test_a_document_in_any_cut(value: dict[str, Any], indent: int | None, data: 
     assert (reading.records, reading.cut) == ([(text,)], False)
 
 
-@given(st.lists(JSON_OBJECTS, min_size=2, max_size=4), INDENTS, st.sampled_from(("array", "lines", "nothing")), st.data())
+@given(
+    st.lists(JSON_OBJECTS, min_size=2, max_size=4), INDENTS, st.sampled_from(("array", "lines", "nothing")), st.data()
+)
 def test_objects_in_any_cut(values: list[Any], indent: int | None, form: str, data: st.DataObject) -> None:
     texts = [json.dumps(value, indent=indent, ensure_ascii=data.draw(st.booleans())) for value in values]
     body = {"array": f"[{' , '.join(texts)}]", "lines": "\n".join(texts), "nothing": "".join(texts)}[form]
@@ -194,8 +196,7 @@ def test_an_object_beyond_the_limit_is_refused_in_any_cut() -> None:
         assert [item for piece in pieces for item in reader.feed(piece)] == [b'{"a":1}']
         reader = JSONObjectReader(6)
         with pytest.raises(RemoteProtocolError, match="object of more than 6 bytes"):
-            for piece in pieces:
-                reader.feed(piece)
+            list(map(reader.feed, pieces))
 
 
 def test_what_stops_the_reading_of_objects() -> None:

@@ -106,9 +106,7 @@ ENDS = st.sampled_from(("\n", "\r\n", "\r"))
 
 
 @given(st.lists(st.tuples(st.sampled_from(("", "ping", "error")), written(JSON_OBJECTS)), max_size=4), ENDS, st.data())
-def test_any_cut_of_a_body_gives_the_same_events(
-    events: list[tuple[str, str]], end: str, data: st.DataObject
-) -> None:
+def test_any_cut_of_a_body_gives_the_same_events(events: list[tuple[str, str]], end: str, data: st.DataObject) -> None:
     body = ""
     for name, text in events:
         lines = [f"event: {name}"] * bool(name) + ["data: " + line for line in text.split("\n")]

@@ -40,7 +40,7 @@ def as_sent(pieces: list[str]) -> list[str]:
         (["\ud83d", "\ude00\ud83d", "\ude00"], "😀😀"),
         (["a\ud83d"], "a\ufffd"),  # sse-surrogate-lone
         (["\ude00a"], "\ufffda"),
-        (["\ud83da"], "\ufffda"),
+        (["\ud83db"], "\ufffdb"),
         (["\ud83d", "a"], "\ufffda"),
         (["\ud83d", "\ud83d", "\ude00"], "\ufffd😀"),
         (["\ud83d", "\ud83dX"], "\ufffd\ufffdX"),

@@ -90,9 +90,14 @@ class ResponseStart(_Event, frozen=True, kw_only=True):
 
 
 class TextStart(_Event, frozen=True):
-    """A text block opens. ``refusal``: it says why the model will not answer."""
+    """A text block opens. ``refusal``: it says why the model will not answer.
+
+    ``item_id``: the origin's id of the item that the block is of; neighbours of one item have the
+    same. Only clients of the origin's dialect get it.
+    """
 
     refusal: bool = False
+    item_id: str | None = None
 
 
 class TextDelta(_Event, frozen=True):
@@ -115,15 +120,20 @@ class TextEnd(_Event, frozen=True):
 
 
 class ReasoningStart(_Event, frozen=True):
-    """A reasoning block opens. ``summary``: its text is a summary, not the reasoning itself."""
+    """A reasoning block opens. ``summary``: its text is a summary, not the reasoning itself.
+
+    ``item_id`` as in ``TextStart``.
+    """
 
     summary: bool = False
+    item_id: str | None = None
 
 
 class ReasoningDelta(_Event, frozen=True):
-    """More reasoning text."""
+    """More reasoning text. ``part``: here a further part of the origin's item begins, with a blank line."""
 
     text: str
+    part: bool = False
 
 
 class ReasoningEnd(_Event, frozen=True):
@@ -137,13 +147,17 @@ ToolKind = Literal["function", "custom"]
 
 
 class ToolCallStart(_Event, frozen=True, kw_only=True):
-    """A call by the model that the client has to run. Announced once, never without name and id."""
+    """A call by the model that the client has to run. Announced once, never without name and id.
+
+    ``native``: further members of the call, given to clients of the upstream's dialect as they were.
+    """
 
     id: str
     name: str
     kind: ToolKind = "function"
     signature: Opaque | None = None
     namespace: str | None = None
+    native: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.id or not self.name:

@@ -108,7 +108,10 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that the client runs. ``schema`` is JSON Schema; ``format`` a custom tool's grammar."""
+    """A tool that the client runs. ``schema`` is JSON Schema; ``format`` a custom tool's grammar.
+
+    ``about``: what its namespace is for; the first tool of a namespace has it.
+    """
 
     name: str
     description: str | None = None
@@ -117,6 +120,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     kind: ToolKind = "function"
     format: dict[str, Any] | None = None
     namespace: str | None = None
+    about: str | None = None
     cache: dict[str, Any] | None = None
 
 
@@ -129,10 +133,14 @@ class HostedTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolChoice(msgspec.Struct, frozen=True):
-    """``required`` with names: one of these; ``auto`` with names: only these may be called."""
+    """``required`` with names: one of these; ``auto`` with names: only these may be called.
+
+    ``namespaces``: that of each name, where the dialect has namespaces.
+    """
 
     mode: Literal["none", "auto", "required"]
     names: tuple[str, ...] = ()
+    namespaces: tuple[str | None, ...] = ()
 
 
 class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,12 +20,18 @@ class TextBlock(msgspec.Struct, frozen=True, kw_only=True):
     signature: Opaque | None = None
     native: tuple[dict[str, Any], ...] = ()
     """What the deltas carried beside their text (logprobs), in order."""
+    item_id: str | None = None
+    """As in ``TextStart``."""
 
 
 class ReasoningBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """``parts``: where in the text (characters) the further parts of the origin's item begin."""
+
     text: str
     summary: bool = False
     opaque: tuple[Opaque, ...] = ()
+    item_id: str | None = None
+    parts: tuple[int, ...] = ()
 
 
 class ToolCallBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +45,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True, kw_only=True):
     sound: bool = True
     signature: Opaque | None = None
     namespace: str | None = None
+    native: dict[str, Any] | None = None
 
 
 Block = TextBlock | ReasoningBlock | ToolCallBlock | ServerTool | Media

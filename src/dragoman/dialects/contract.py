@@ -7,7 +7,7 @@ the command line, the pairs) is found through this table; no dialect knows anoth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
@@ -29,10 +29,13 @@ class Operation(StrEnum):
 
     GENERATE = "generate"
     COUNT_TOKENS = "count_tokens"
+    GET_ANSWER = "get_answer"
+    DELETE_ANSWER = "delete_answer"
+    LIST_ITEMS = "list_items"
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """A POST route of a dialect: a path pattern in which ``{model}`` stands for one or more segments.
+    """A route of a dialect: a path pattern in which ``{model}`` stands for one or more segments, ``{id}`` for one.
 
     ``stream`` is set where the path alone decides whether the answer streams (gemini).
     """
@@ -40,6 +43,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     operation: Operation = Operation.GENERATE
     stream: bool | None = None
+    method: str = "POST"
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -78,8 +82,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """chat: ``max_completion_tokens`` in place of ``max_tokens``, and no sampling parameters."""
     max_output_tokens: int | None = None
     """Tokens: the limit where the client gives none and the dialect demands one, and the cap of any."""
-    thinking: Literal["budget", "adaptive", False] = "adaptive"
-    """messages: ``thinking.budget_tokens``, or ``adaptive`` with ``output_config.effort``, or nothing."""
+    thinking: Literal["budget", "adaptive", False] | None = None
+    """messages: ``thinking.budget_tokens``, or ``adaptive`` with ``output_config.effort``, or nothing.
+    The default is ``adaptive``, and what a client of the dialect itself asked for."""
     gemini_thinking: Literal["budget", "level"] = "level"
     """gemini: ``thinkingBudget``, or ``thinkingLevel``, whose lowest stands for none."""
     max_thinking_budget: int | None = None
@@ -144,6 +149,38 @@ class Crossing(msgspec.Struct, frozen=True, kw_only=True):
     losses: tuple[Loss, ...] = ()
 
 
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dialect's servers keep between requests, in pure functions; an IO shell keeps it where they do not.
+
+    An *item* is one entry of a history, with an id. An answer is kept with all items that led to it
+    and those that it gave.
+    """
+
+    wanted: Callable[[JSON], bool]
+    """Whether a client's body asks for its answer to be kept. Raises ``InvalidRequest``."""
+    previous: Callable[[JSON], str | None]
+    """The id of the answer that a client's body goes on from. Raises ``InvalidRequest``."""
+    references: Callable[[JSON], tuple[str, ...]]
+    """The ids of the items that a client's body names instead of giving them."""
+    expand: Callable[[JSON, Sequence[JSON] | None, Mapping[str, JSON]], JSON]
+    """The body that stands alone: with the items of the answer before it (``None``: there is none, or it
+    is not held), and those that it names, by id, as far as they are held."""
+    items: Callable[[JSON], list[JSON]]
+    """The items of a body that stands alone, each with an id: the same items have the same ids."""
+    unkept: Callable[[JSON], JSON]
+    """The body without the wish to be kept, for an upstream that keeps nothing."""
+    echo: Callable[[str, str | None], JSON]
+    """Members of a kept answer, from its id and the id of the answer before it."""
+    new_id: Callable[[str], str]
+    """The id of an answer, from a seed."""
+    missing: Callable[[str], Error]
+    """The error for a previous answer of this id that is not held."""
+    page: Callable[[Sequence[JSON], Mapping[str, str]], JSON]
+    """A page of a list of items, by the parameters of the query. Raises ``InvalidRequest``."""
+    deleted: Callable[[str], JSON]
+    """What tells a client that the answer of this id is gone."""
+
+
 class Decoder(Protocol):
     """Reads an upstream's records and tells the assembler what they say. It never raises for odd input."""
 
@@ -200,14 +237,27 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     traits: Traits = Traits()
     base_path: str = ""
     """What the dialect's official SDK has in its base URL beyond the host (``/v1``, or nothing)."""
+    adapt_count: Callable[[JSON, Request, Facts], UpstreamRequest] | None = None
+    """``adapt_request`` for a request to count tokens; ``None``: its body goes on as it is."""
+    render_count: Callable[[int], JSON] | None = None
+    """The answer to a request to count tokens, in a dialect that has them."""
+    state: State | None = None
+    """For a dialect whose servers keep answers."""
     forward_headers: tuple[str, ...] = ()
     """Client headers that go on to an upstream of the same dialect (lower case)."""
+    fit_headers: Callable[[dict[str, str], Facts], dict[str, str]] | None = None
+    """What of these headers the upstream takes; ``None``: all of it."""
     model_headers: tuple[str, ...] = ()
     """Headers whose presence tells that a request for the model list is of this dialect (lower case)."""
     quirks: dict[str, str] = {}
     """The oddities of this dialect's servers that its decoder repairs: slug and sentence (``streaming.quirks``)."""
     array_stream: bool = False
     """Whether a stream without ``alt=sse`` is a JSON array (Google)."""
+
+    def forwarded(self, headers: Mapping[str, str], facts: Facts) -> dict[str, str]:
+        """Of a client's headers (names in lower case) those that go on to an upstream of the same dialect."""
+        kept = {name: headers[name] for name in self.forward_headers if name in headers}
+        return kept if self.fit_headers is None else self.fit_headers(kept, facts)
 
     def error_headers(self, error: Error) -> Mapping[str, str]:
         """Headers that go with an error."""

@@ -9,6 +9,8 @@ import asyncio
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.dialects.contract import UpstreamRequest
@@ -31,7 +33,7 @@ async def count_tokens(
         raise InvalidRequest(Error(kind=ErrorKind.SERVER, message=message, status=501))
     try:
         async with asyncio.timeout(service.timeouts.first_event):
-            status, answer = await _ask(service, _request(match, body, model, client))
+            status, answer = await _ask(service, _request(service, match, body, model, client))
     except UpstreamError as failure:
         raise InvalidRequest(failure.error) from None
     except TimeoutError:
@@ -47,11 +49,18 @@ async def count_tokens(
     raise InvalidRequest(error)
 
 
-def _request(match: Match, body: dict[str, Any], model: str, client: ClientRequest) -> UpstreamRequest:
+def _request(
+    service: Service, match: Match, body: dict[str, Any], model: str, client: ClientRequest
+) -> UpstreamRequest:
     dialect = match.dialect
-    path = match.route.path.removeprefix(dialect.base_path).replace("{model}", quote(model, safe=""))
-    headers = {name: client.headers[name] for name in dialect.forward_headers if name in client.headers}
-    return UpstreamRequest(path=path, body={**body, "model": model} if "model" in body else body, headers=headers)
+    if dialect.adapt_count is None:
+        path = match.route.path.removeprefix(dialect.base_path).replace("{model}", quote(model, safe=""))
+        made = UpstreamRequest(path=path, body={**body, "model": model} if "model" in body else body)
+    else:
+        asked = msgspec.structs.replace(dialect.parse_request(body, match.model, False), model=model)
+        made = dialect.adapt_count(body, asked, service.facts)
+    own = dialect.forwarded(client.headers, service.facts)
+    return msgspec.structs.replace(made, headers={**made.headers, **own})
 
 
 async def _ask(service: Service, request: UpstreamRequest) -> tuple[int, Any]:

@@ -104,7 +104,7 @@ def _request(
     made = exchange.request(body, model, path_model=match.model, path_stream=stream, array=array)
     if match.dialect is not service.dialect:
         return made
-    own = {name: client.headers[name] for name in match.dialect.forward_headers if name in client.headers}
+    own = match.dialect.forwarded(client.headers, service.facts)
     return msgspec.structs.replace(made, headers={**made.headers, **own})
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error
+from dragoman.canonical.opaque import Opaque
 from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
 
 
@@ -22,6 +23,7 @@ class _ChoiceRecord:
         self._text: list[str] = []
         self._natives: list[dict[str, Any]] = []
         self._citations: list[e.Citation] = []
+        self._parts: list[int] = []
         self._sound = True
 
     def add(self, event: e.Event) -> None:
@@ -30,27 +32,39 @@ class _ChoiceRecord:
                 self._text.append(text)
                 if native:
                     self._natives.append(native)
-            case e.ReasoningDelta(text):
+            case e.ReasoningDelta(text, part):
+                if part:
+                    self._parts.append(sum(map(len, self._text)))
                 self._text.append(text)
             case e.ToolCallDelta(text, sound):
                 self._text.append(text)
                 self._sound = self._sound and sound
             case e.TextStart() | e.ReasoningStart() | e.ToolCallStart():
                 self._start = event
-                self._text, self._natives, self._citations, self._sound = [], [], [], True
+                self._text, self._natives, self._citations, self._parts, self._sound = [], [], [], [], True
             case e.CitationAdded(citation):
                 self._citations.append(citation)
             case e.TextEnd(signature):
                 self._end_text(signature)
             case e.ReasoningEnd(opaque):
-                text = "".join(self._text)
-                self.blocks.append(ReasoningBlock(text=text, summary=self._start.summary, opaque=opaque))
+                self._end_reasoning(opaque)
             case e.ToolCallEnd():
                 self._end_call(event)
             case e.ServerTool() | e.Media():
                 self.blocks.append(event)
             case e.ResponseEnd():
                 self.end = event
+
+    def _end_reasoning(self, opaque: tuple[Opaque, ...]) -> None:
+        self.blocks.append(
+            ReasoningBlock(
+                text="".join(self._text),
+                summary=self._start.summary,
+                opaque=opaque,
+                item_id=self._start.item_id,
+                parts=tuple(self._parts),
+            )
+        )
 
     def _end_text(self, signature: Any) -> None:
         self.blocks.append(
@@ -60,6 +74,7 @@ class _ChoiceRecord:
                 citations=tuple(self._citations),
                 signature=signature,
                 native=tuple(self._natives),
+                item_id=self._start.item_id,
             )
         )
 
@@ -75,6 +90,7 @@ class _ChoiceRecord:
                 sound=self._sound,
                 signature=event.signature or start.signature,
                 namespace=start.namespace,
+                native=start.native,
             )
         )
 

@@ -33,7 +33,8 @@ class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
     ``origin`` is the upstream's dialect. ``tools`` are the tools that the client declared, by the names that
     the upstream has for them, ``None`` if unknown. ``choices`` is how many answers it asked for.
     ``legal_id`` is what a call id must match in the client's dialect; others get a reversible alias.
-    ``freeform_client``: the client takes custom calls of tools that it did not declare.
+    ``freeform_client``: the client takes custom calls of tools that it did not declare. ``open_calls``
+    is how many calls may be open at the same time.
     """
 
     origin: str
@@ -42,6 +43,7 @@ class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
     choices: int = 1
     legal_id: re.Pattern[str] | None = None
     freeform_client: bool = True
+    open_calls: int = 128
 
 
 class _Choice:
@@ -60,6 +62,7 @@ class _Choice:
             lose=assembler.lose,
             legal_id=context.legal_id,
             freeform_client=context.freeform_client,
+            open_calls=context.open_calls,
         )
         self.finish = FinishRecord()
         self.joins: dict[type, SurrogateJoiner] = {e.TextStart: SurrogateJoiner(), e.ReasoningStart: SurrogateJoiner()}
@@ -123,7 +126,15 @@ class AnswerAssembler:
 
     # ---- blocks
 
-    def text(self, text: str, key: Key = None, *, refusal: bool = False, native: dict[str, Any] | None = None) -> None:
+    def text(
+        self,
+        text: str,
+        key: Key = None,
+        *,
+        refusal: bool = False,
+        native: dict[str, Any] | None = None,
+        item_id: str | None = None,
+    ) -> None:
         """More text. Different keys are different blocks; without a key, text joins while nothing stands between."""
         text = self._now.joins[e.TextStart].feed(text)
         if not text and not native:
@@ -133,7 +144,7 @@ class AnswerAssembler:
         sequence = self._now.sequence
         block = sequence.last
         if block is None or block.closed or block.kind is not e.TextStart or block.key != full:
-            block = self._block(e.TextStart, full, e.TextStart(refusal), keyed=key is not None)
+            block = self._block(e.TextStart, full, e.TextStart(refusal, item_id), keyed=key is not None)
         sequence.push(block, e.TextDelta(text, native))
 
     def cite(self, citation: e.Citation, key: Key = None) -> None:
@@ -147,8 +158,10 @@ class AnswerAssembler:
         block.proofs.append(proof)
         self._now.sequence.close(block)
 
-    def reasoning(self, text: str, key: Key = None, *, summary: bool = False) -> None:
-        """More reasoning text."""
+    def reasoning(
+        self, text: str, key: Key = None, *, summary: bool = False, item_id: str | None = None, part: bool = False
+    ) -> None:
+        """More reasoning text; ``part``: a further part of the same item, which the text begins with a blank line."""
         text = self._now.joins[e.ReasoningStart].feed(text)
         if not text:
             return
@@ -156,8 +169,8 @@ class AnswerAssembler:
         sequence = self._now.sequence
         block = sequence.last
         if block is None or block.closed or block.kind is not e.ReasoningStart or block.key != key:
-            block = self._block(e.ReasoningStart, key, e.ReasoningStart(summary), keyed=key is not None)
-        sequence.push(block, e.ReasoningDelta(text))
+            block = self._block(e.ReasoningStart, key, e.ReasoningStart(summary, item_id), keyed=key is not None)
+        sequence.push(block, e.ReasoningDelta(text, part))
 
     def prove(self, proof: Opaque, key: Key = None) -> None:
         """A signature, ciphertext or redacted data of the reasoning block of this key (or the open one, else a new one)."""
@@ -242,17 +255,20 @@ class AnswerAssembler:
             self._close(proven=True)
 
     def fail(self, error: Error) -> None:
-        """The upstream reports a failure. After a real finish it no longer counts."""
+        """The upstream reports a failure: the answer ends here. After a real finish it no longer counts."""
+        if self.closed:
+            return
         if self._final:
             self.quirk("error-after-finish")
-        elif self._error is None:
+        else:
             self._error = error
+            self._close(proven=False)
 
     def abort(self, error: Error) -> None:
         """The exchange itself failed (connection, time-out, unreadable bytes): the answer ends here."""
         if not self.closed:
             if not self._final:
-                self._error = self._error or error
+                self._error = error
             self._close(proven=False)
 
     def close(self) -> None:
@@ -275,6 +291,7 @@ class AnswerAssembler:
             for choice in self._choices:
                 choice.calls.break_off()
         self._collect_losses()
+        self._now = _Choice(self)  # what is told from now on goes nowhere
         if error is not None:
             self._end = [e.ResponseError(error)]
             return

@@ -26,10 +26,11 @@ _SAMPLE = 4096  # bytes of a body that is no answer, kept to describe it
 
 
 class StreamLimits(msgspec.Struct, frozen=True):
-    """Bounds, in bytes, on what an upstream may make us hold: one event, and a whole answer."""
+    """Bounds on what an upstream may make us hold: bytes of one event and of a whole answer, open calls."""
 
     event: int = 4 << 20
     answer: int = 64 << 20
+    open_calls: int = 128
 
 
 class Document(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -18,7 +18,8 @@ class EncodeContext(msgspec.Struct, frozen=True, kw_only=True):
 
     ``now`` is a Unix time in seconds, used where the upstream gave none. ``request`` is the
     client's, where a dialect repeats parts of it in its answer (responses). ``array``: the client
-    wants a JSON array instead of an event stream (gemini without ``alt=sse``).
+    wants a JSON array instead of an event stream (gemini without ``alt=sse``). ``echo``: members that
+    the answer repeats, in a dialect whose answers are kept (``Dialect.state``).
     """
 
     model: str
@@ -27,6 +28,7 @@ class EncodeContext(msgspec.Struct, frozen=True, kw_only=True):
     request: Request | None = None
     stream_usage: bool = True
     array: bool = False
+    echo: Mapping[str, Any] = {}
 
 
 class StreamEncoder:
@@ -43,6 +45,8 @@ class StreamEncoder:
         self.out: list[bytes] = []
         self.choice = 0
         """The choice that the event being written belongs to; 0 unless the client asked for several."""
+        self.whole: dict[str, Any] | None = None
+        """The whole answer at its end, in a dialect whose stream repeats it there."""
         self._order = LegalOrder()
         self._write: dict[type, Callable[[Any], None]] = {kind: getattr(self, name) for kind, name in _NAMES.items()}
 

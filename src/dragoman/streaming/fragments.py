@@ -27,6 +27,7 @@ class CallFragment(msgspec.Struct, frozen=True, kw_only=True):
     kind: ToolKind = "function"
     signature: Opaque | None = None
     namespace: str | None = None
+    native: dict[str, Any] | None = None
 
 
 def read_fragment(
@@ -38,6 +39,7 @@ def read_fragment(
     kind: ToolKind = "function",
     signature: Opaque | None = None,
     namespace: str | None = None,
+    native: dict[str, Any] | None = None,
 ) -> CallFragment:
     """A fragment from raw wire values, whatever their types (design/streams.md, 2).
 
@@ -54,6 +56,7 @@ def read_fragment(
         kind=kind,
         signature=signature,
         namespace=namespace,
+        native=native,
     )
 
 
@@ -81,6 +84,7 @@ class Call:
         "late_signature",
         "name",
         "namespace",
+        "native",
         "original",
         "signature",
     )
@@ -93,6 +97,7 @@ class Call:
         self.name = ""
         self.kind = fragment.kind
         self.namespace = fragment.namespace
+        self.native = fragment.native
         self.signature: Opaque | None = None
         self.late_signature: Opaque | None = None
         self.arguments = JSONArguments(note) if fragment.kind == "function" else FreeformArguments(note)

@@ -29,6 +29,7 @@ import msgspec
 
 from dragoman.canonical import aliases
 from dragoman.canonical.events import ToolCallDelta, ToolCallEnd, ToolCallStart
+from dragoman.exceptions import RemoteProtocolError
 from dragoman.names import ToolIdentity
 from dragoman.streaming.fragments import Call, CallFragment, read_fragment
 from dragoman.streaming.freeform import InputReader, InputWriter
@@ -46,7 +47,7 @@ class Sink(Protocol):
 
 
 class ToolCallAssembler:
-    """Fragments in, announced calls out."""
+    """Fragments in, announced calls out. Raises ``RemoteProtocolError`` past ``open_calls``."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class ToolCallAssembler:
         lose: Callable[[str], None],
         legal_id: re.Pattern[str] | None = None,
         freeform_client: bool = True,
+        open_calls: int = 128,
     ) -> None:
         self.announced = 0
         self.dropped = 0
@@ -66,6 +68,7 @@ class ToolCallAssembler:
         """Whether a call ended with half of its arguments."""
         self._tools = tools or {}
         self._freeform_client = freeform_client
+        self._open_calls = open_calls
         self._ids = ids
         self._sink = sink
         self._note = note
@@ -216,6 +219,8 @@ class ToolCallAssembler:
 
     def _open(self, fragment: CallFragment) -> Call:
         self.settle()
+        if sum(not call.finished for call in self._calls) >= self._open_calls:
+            raise RemoteProtocolError(f"the upstream opened more than {self._open_calls} tool calls at the same time")
         call = Call(fragment, self._note)
         if fragment.id is not None:
             earlier = self._latest_with.get(fragment.id)
@@ -251,6 +256,7 @@ class ToolCallAssembler:
             else:
                 call.signature = fragment.signature
         call.namespace = call.namespace or fragment.namespace
+        call.native = call.native or fragment.native
         if fragment.arguments is not None:
             call.arguments.feed(fragment.arguments)
 
@@ -351,6 +357,7 @@ class ToolCallAssembler:
             kind=kind,
             signature=call.signature,
             namespace=call.namespace or tool.namespace,
+            native=call.native,
         )
         self._sink.open_call(call, start)
 
@@ -372,5 +379,4 @@ class ToolCallAssembler:
         if call.form is not None:
             texts = map(call.form.feed, (delta.text for delta in deltas))
             deltas = [ToolCallDelta(text) for text in texts if text]
-        if deltas:
-            self._sink.feed_call(call, deltas)
+        self._sink.feed_call(call, deltas)  # also none: an echo that is over may let the next block out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 import re
 
 from dragoman.canonical.errors import invalid_request
@@ -79,8 +78,19 @@ def render_media(part: Attachment, path: str) -> JSON:
     uri = part.url or part.file_id or ""
     if found := _DATA_URL.fullmatch(uri):
         return {"inlineData": {"mimeType": found["type"] or media_type, "data": found["data"]}}
-    guessed = part.media_type or mimetypes.guess_type(uri.partition("?")[0])[0]
-    return {"fileData": {"mimeType": guessed or media_type, "fileUri": uri}}
+    return {"fileData": {"mimeType": part.media_type or _type_of_name(uri) or media_type, "fileUri": uri}}
+
+
+def _type_of_name(uri: str) -> str | None:
+    """The media type that the name in a URI tells. The library's own table would be read from the machine's files."""
+    return _TYPES.get(uri.partition("?")[0].partition("#")[0].rpartition(".")[2].lower())
 
 
 _DEFAULT_TYPES: dict[type, str] = {Image: "image/png", Document: "application/pdf"}
+_TYPES = {
+    **{name: f"image/{name}" for name in ("png", "jpeg", "webp", "heic", "heif", "gif", "bmp")},
+    **{name: f"text/{name}" for name in ("html", "css", "csv", "xml", "rtf")},
+    **{"jpg": "image/jpeg", "svg": "image/svg+xml", "txt": "text/plain", "md": "text/markdown", "htm": "text/html"},
+    **{"pdf": "application/pdf", "json": "application/json"},
+}
+"""By the end of a file's name."""

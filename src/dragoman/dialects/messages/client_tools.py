@@ -1,7 +1,7 @@
 """Tools that this vendor defines and the *client* runs, as functions for other upstreams.
 
 The API knows their schema by the dated type; other models have to be told (design/requests.md, 7).
-Written after the public documentation of the bash, text editor and memory tools.
+Written after the public documentation of the bash, text editor, memory and computer tools.
 """
 
 from __future__ import annotations
@@ -72,7 +72,46 @@ _MEMORY = (
     ),
 )
 
-CLIENT_TOOLS: dict[str, tuple[str, JSON]] = {
+_POINT: JSON = {"type": "array", "items": {"type": "integer"}}
+
+_CLICKS = ("left_click", "right_click", "middle_click", "double_click")
+_FIRST = ("screenshot", "cursor_position", "mouse_move", "left_click_drag", "key", "type", *_CLICKS)
+_SECOND = (*_FIRST, "triple_click", "left_mouse_down", "left_mouse_up", "scroll", "hold_key", "wait")
+
+_ACTIONS: dict[str, tuple[str, ...]] = {
+    "computer_20241022": _FIRST,
+    "computer_20250124": _SECOND,
+    "computer_20251124": (*_SECOND, "zoom"),
+}
+
+
+def _computer(kind: str, declared: JSON) -> tuple[str, JSON]:
+    actions = [word for word in _ACTIONS[kind] if word != "zoom" or declared.get("enable_zoom")]
+    width, height = declared.get("display_width_px"), declared.get("display_height_px")
+    members: JSON = {
+        "action": _commands(*actions),
+        "coordinate": {**_POINT, "description": "x and y in pixels, from the left and from the top."},
+        "start_coordinate": {**_POINT, "description": "For left_click_drag: where it begins."},
+        "text": _text("For type: the text; for key and hold_key: the keys, such as ctrl+s."),
+    }
+    if "scroll" in actions:
+        members |= {
+            "scroll_direction": {"type": "string", "enum": ["up", "down", "left", "right"]},
+            "scroll_amount": {"type": "integer", "description": "For scroll: clicks of the wheel."},
+            "duration": {"type": "number", "description": "For hold_key and wait: seconds."},
+        }
+    if "zoom" in actions:
+        members["region"] = {**_POINT, "description": "For zoom: left, top, right and bottom, in pixels."}
+    about = f"Controls a computer by mouse, keyboard and screenshots. Its screen has {width} x {height} pixels."
+    return about, _object(members, "action")
+
+
+def client_tool(kind: str, declared: JSON) -> tuple[str, JSON] | None:
+    """Description and schema of a tool with this dated type; ``None`` if it is none that the client runs."""
+    return _computer(kind, declared) if kind in _ACTIONS else _TOOLS.get(kind)
+
+
+_TOOLS: dict[str, tuple[str, JSON]] = {
     "bash_20241022": _BASH,
     "bash_20250124": _BASH,
     "text_editor_20241022": _OLD_EDITOR,

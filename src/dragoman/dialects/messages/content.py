@@ -1,71 +1,69 @@
-"""Blocks of a request to canonical parts, and back.
+"""Blocks of a client's request to canonical parts.
 
-What this file does not know stays whole as ``Native``: it passes within the dialect, and is a loss
-elsewhere. Source: protocols/anthropic-google.md, 1.3.
+A block of a type that this file does not know stays whole as ``Native``; members that it does not
+know are losses elsewhere. Source: protocols/anthropic-google.md, 1.3.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
 from dragoman import jsontext
 from dragoman.canonical import request as q
 from dragoman.canonical.aliases import original
-from dragoman.canonical.errors import invalid_request
 from dragoman.canonical.opaque import Opaque, unseal
 from dragoman.dialects.messages import wire
+from dragoman.dialects.messages.members import refuse, text_at
 from dragoman.dialects.messages.response import BOUND
-from dragoman.exceptions import InvalidRequest
 
 JSON = dict[str, Any]
 
-
-def refuse(path: str, expected: str) -> NoReturn:
-    """Raises ``InvalidRequest`` for the member at this path."""
-    raise InvalidRequest(invalid_request(f"{path}: expected {expected}", path))
-
-
-def text_at(value: JSON, name: str, path: str) -> str:
-    """The member, which must be a text."""
-    found = value.get(name)
-    if not isinstance(found, str):
-        refuse(f"{path}.{name}", "a string")
-    return found
+_READ: dict[str, frozenset[str]] = {
+    "text": frozenset({"text"}),
+    "image": frozenset({"source"}),
+    "document": frozenset({"source", "title"}),
+    "search_result": frozenset({"source", "title", "content"}),
+    "thinking": frozenset({"thinking", "signature"}),
+    "redacted_thinking": frozenset({"data"}),
+    "tool_use": frozenset({"id", "name", "input"}),
+    "tool_result": frozenset({"tool_use_id", "content", "is_error"}),
+}
+"""The members of each type of block that have a canonical form, beside ``type`` and ``cache_control``."""
 
 
 class ContentReader:
-    """Reads the contents of one request; ``unknown`` collects the paths of what found no place.
+    """Reads the contents of one request; ``unknown`` collects the canonical paths of what found no place.
 
-    Call ids that are aliases become the upstream's again; results get the name of their call.
+    A path in a refusal is that of the client's body, as this API writes it. Call ids that are aliases
+    become the upstream's again; results get the name of their call.
     """
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
         self._names: dict[str, str] = {}
 
-    def parts(self, content: Any, path: str) -> tuple[q.Part, ...]:
-        """A message's content: a text, or a list of blocks."""
+    def parts(self, content: Any, path: str, place: str) -> tuple[q.Part, ...]:
+        """A content: a text, or a list of blocks. ``place`` is the canonical path of what holds it."""
         if isinstance(content, str):
             return (q.Text(text=content),)
         if not isinstance(content, list):
             refuse(path, "a string or a list of content blocks")
         found: list[q.Part] = []
         for number, block in enumerate(content):
-            place = f"{path}.{number}"
             if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-                refuse(place, "a content block: an object with a type")
-            found.append(self._part(block, place))
+                refuse(f"{path}.{number}", "a content block: an object with a type")
+            found.append(self._part(block, f"{path}.{number}", f"{place}.parts[{number}]"))
         return _bound(found)
 
-    def _part(self, block: JSON, path: str) -> q.Part:
-        match block["type"]:
+    def _part(self, block: JSON, path: str, place: str) -> q.Part:
+        kind = block["type"]
+        if (known := _READ.get(kind)) is not None:
+            self.unknown += [f"{place}.{name}" for name in block if name not in known and _asks(name, block[name])]
+        match kind:
             case "text":
-                if block.get("citations"):
-                    self.unknown.append(f"{path}.citations")
                 return q.Text(text=text_at(block, "text", path), cache=_cache(block))
             case "image":
                 return self._image(block, path)
@@ -78,7 +76,7 @@ class ContentReader:
             case "tool_use":
                 return self._call(block, path)
             case "tool_result":
-                return self._result(block, path)
+                return self._result(block, path, place)
             case _:
                 return q.Native(origin=wire.NAME, value=block)
 
@@ -98,7 +96,6 @@ class ContentReader:
     def _document(self, block: JSON, path: str) -> q.Document | q.Native:
         source = _source(block, path)
         place = f"{path}.source"
-        self.unknown += [f"{path}.{name}" for name in ("context", "citations") if block.get(name)]
         more: JSON = {"name": _word(block.get("title")), "cache": _cache(block)}
         match source.get("type"):
             case "base64":
@@ -129,11 +126,11 @@ class ContentReader:
         self._names[id] = name
         return q.ToolCall(id=id, name=name, arguments=jsontext.render(given or {}).decode(), cache=_cache(block))
 
-    def _result(self, block: JSON, path: str) -> q.ToolResult:
+    def _result(self, block: JSON, path: str, place: str) -> q.ToolResult:
         id = original(text_at(block, "tool_use_id", path))
         content = block.get("content")
         parts: list[q.Text | q.Image | q.Document | q.Audio] = []
-        for part in self.parts([] if content is None else content, f"{path}.content"):
+        for part in self.parts([] if content is None else content, f"{path}.content", place):
             match part:
                 case q.Text() | q.Image() | q.Document():
                     parts.append(part)
@@ -143,6 +140,15 @@ class ContentReader:
                     refuse(f"{path}.content", "text, image and document blocks")
         error = block.get("is_error") is True
         return q.ToolResult(id=id, parts=tuple(parts), name=self._names.get(id), error=error, cache=_cache(block))
+
+
+def _asks(name: str, value: Any) -> bool:
+    """Whether a member that is not read asks for something."""
+    if not value or name in ("type", "cache_control"):
+        return False
+    if isinstance(value, dict) and name == "caller":
+        return value.get("type") != "direct"
+    return not (isinstance(value, dict) and name == "citations" and not value.get("enabled"))
 
 
 def _reasoning(block: JSON, path: str) -> q.Reasoning:
@@ -224,126 +230,3 @@ def _plain(content: Any) -> str | None:
     ):
         return None
     return "\n".join(part["text"] for part in content)
-
-
-# ---- parts to blocks
-
-
-class ContentWriter:
-    """Writes parts as blocks; ``losses`` collects what has no form here."""
-
-    def __init__(self) -> None:
-        self.losses: list[q.Loss] = []
-
-    def lose(self, path: str, reason: str) -> None:
-        self.losses.append(q.Loss(path, reason))
-
-    def blocks(self, part: q.Part, path: str) -> list[JSON]:
-        """The blocks of a part that is neither a call nor a result (``turns`` writes those)."""
-        match part:
-            case q.Text(text=text):
-                if part.signature is not None:
-                    self.lose(path, "a proof of another API's reasoning")
-                return [marked({"type": "text", "text": text}, part.cache)] if text.strip() else []
-            case q.Refusal(text=text):
-                return [{"type": "text", "text": text}] if text.strip() else []
-            case q.Reasoning():
-                return self._thinking(part, path)
-            case q.Image():
-                return [marked({"type": "image", "source": _image_source(part, path)}, part.cache)]
-            case q.Document():
-                return self._document(part, path)
-            case q.Native(origin=origin, value=value):
-                if origin == wire.NAME:
-                    return [value]
-                self.lose(path, f"a part that only {origin} knows")
-            case q.Audio():
-                self.lose(path, "audio has no form in messages")
-        return []
-
-    def _thinking(self, part: q.Reasoning, path: str) -> list[JSON]:
-        """Only what this API signed goes back to it, byte for byte (design/streams.md, 8)."""
-        own = [proof for proof in part.opaque if proof.origin == wire.NAME]
-        if len(own) < len(part.opaque):
-            self.lose(path, "a proof of another API's reasoning")
-        elif not own and part.text:
-            self.lose(path, "reasoning without a signature of this API")
-        blocks: list[JSON] = []
-        text = part.text
-        for proof in own:
-            if proof.kind == "redacted":
-                blocks.append({"type": "redacted_thinking", "data": proof.data})
-            else:
-                blocks.append({"type": "thinking", "thinking": text, "signature": proof.data})
-                text = ""
-        return blocks
-
-    def _document(self, part: q.Document, path: str) -> list[JSON]:
-        source = _document_source(part, path)
-        if source is None:
-            self.lose(path, f"a document of type {part.media_type}: messages takes PDF and plain text")
-            return []
-        block: JSON = {"type": "document", "source": source}
-        if part.name:
-            block["title"] = part.name
-        return [marked(block, part.cache)]
-
-    def result(self, result: q.ToolResult, id: str, path: str) -> JSON:
-        """A ``tool_result``; one text is a string, for servers that know nothing else."""
-        inner = [block for part in result.parts for block in self.blocks(part, path)]
-        block: JSON = {"type": "tool_result", "tool_use_id": id}
-        if len(inner) == 1 and inner[0].keys() == {"type", "text"}:
-            block["content"] = inner[0]["text"]
-        elif inner:
-            block["content"] = inner
-        if result.error:
-            block["is_error"] = True
-        return marked(block, result.cache)
-
-
-def marked(block: JSON, cache: JSON | None) -> JSON:
-    """The block with its cache marker, if it has one."""
-    return {**block, "cache_control": cache} if cache else block
-
-
-_IMAGE_TYPES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lGOD": "image/gif", "UklGR": "image/webp"}
-
-
-def _file_source(part: q.Image | q.Document, path: str) -> JSON:
-    if part.origin != wire.NAME:
-        raise InvalidRequest(
-            invalid_request(f"{path}: the file {part.file_id} is not in the upstream's file store", path)
-        )
-    return {"type": "file", "file_id": part.file_id}
-
-
-def _image_source(part: q.Image, path: str) -> JSON:
-    if part.data is not None:
-        kind = part.media_type or next(
-            (kind for start, kind in _IMAGE_TYPES.items() if part.data.startswith(start)), "image/png"
-        )
-        return {"type": "base64", "media_type": kind, "data": part.data}
-    if part.url is not None:
-        return {"type": "url", "url": part.url}
-    return _file_source(part, path)
-
-
-def _document_source(part: q.Document, path: str) -> JSON | None:
-    if part.text is not None:
-        return {"type": "text", "media_type": "text/plain", "data": part.text}
-    if part.url is not None:
-        return {"type": "url", "url": part.url}
-    if part.data is None:
-        return _file_source(part, path)
-    kind = part.media_type or "application/pdf"
-    if kind == "application/pdf":
-        return {"type": "base64", "media_type": kind, "data": part.data}
-    text = _decoded(part.data) if kind.startswith("text/") or kind in ("application/json", "application/xml") else None
-    return None if text is None else {"type": "text", "media_type": "text/plain", "data": text}
-
-
-def _decoded(data: str) -> str | None:
-    try:
-        return base64.b64decode(data, validate=False).decode("utf-8")
-    except ValueError:
-        return None

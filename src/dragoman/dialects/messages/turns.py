@@ -1,229 +1,240 @@
-"""The history in the order that this API accepts (design/requests.md, 2).
+"""An arranged history, written as ``system`` and ``messages``.
 
-- Leading system messages are the ``system`` member; later ones stand, marked, in a user turn.
-- Equal roles are one turn; blank text goes; the first turn is a user's.
-- The results of a turn's calls stand together, in the order of the calls, at the front of the next
-  turn. A call without a result gets one that says so; a result without a call is marked text.
-- Call ids are legal and each used once.
+``history`` has put the turns in order; this is how each part is written, and what this API refuses inside
+a turn: blank text, results of a failed call that hold more than text, a turn that ends in
+thinking, pictures in the assistant's. Source: protocols/anthropic-google.md, 1.3.
 """
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
-import msgspec
-
+from dragoman import jsontext
 from dragoman.canonical import request as q
-from dragoman.canonical.aliases import alias
+from dragoman.canonical.errors import invalid_request
 from dragoman.dialects.messages import wire
-from dragoman.dialects.messages.content import ContentWriter, marked
-from dragoman.dialects.messages.response import tool_input
+from dragoman.exceptions import InvalidRequest
+from dragoman.history import Answer, History, Placed, Turn
 
 JSON = dict[str, Any]
 
-_BEGINNING = "Continue the conversation."
-_SYSTEM = "[System message]"
-_ORPHAN = "[Result of a tool call that is no longer in this conversation]"
-_NO_RESULT = "There is no result: the call was cancelled or its result was lost."
+NOTHING = "(Nothing more was said here.)"
+"""A turn holds something, and does not end in thinking (tailcallhq/forgecode#3071)."""
+MADE = "[Made by the assistant in its last turn]"
+FAILED = "Error"
+LEFT_OUT = "[{what} was left out here: it cannot be passed on]"
 
-_SYSTEM_ROLES = (q.Role.SYSTEM, q.Role.DEVELOPER)
-
-
-class Placed(msgspec.Struct, frozen=True):
-    """A part and where it stood: ``path`` counts messages and parts of the canonical request."""
-
-    part: q.Part
-    path: str
+_MOST_MARKERS = 4
+_IMAGE_TYPES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+_PLAIN_TYPES = ("application/json", "application/xml")
+_THINKING = ("thinking", "redacted_thinking")
 
 
-class _Turn:
-    def __init__(self, assistant: bool) -> None:
-        self.assistant = assistant
-        self.parts: list[Placed] = []
-        self.answers: list[tuple[str, Placed | None]] = []  # to the calls of the turn before
+class Marker:
+    """Writes cache markers, and keeps the last of those that are too many for this API."""
 
-    @property
-    def calls(self) -> list[Placed]:
-        return [placed for placed in self.parts if isinstance(placed.part, q.ToolCall)]
+    def __init__(self) -> None:
+        self._marked: list[tuple[JSON, str]] = []
 
+    def mark(self, block: JSON, cache: JSON | None, path: str) -> JSON:
+        """The block with its marker, if it has one."""
+        if cache:
+            block["cache_control"] = cache
+            self._marked.append((block, path))
+        return block
 
-def render_turns(request: q.Request, writer: ContentWriter) -> tuple[str | list[JSON], list[JSON]]:
-    """The ``system`` member ("" if there is none) and the messages. Raises ``InvalidRequest`` for a foreign file."""
-    leading = 0
-    while leading < len(request.messages) and request.messages[leading].role in _SYSTEM_ROLES:
-        leading += 1
-    system: list[JSON] = []
-    for number, message in enumerate(request.messages[:leading]):
-        for place, part in enumerate(message.parts):
-            system += writer.blocks(part, f"messages.{number}.content.{place}")
-    turns = _merged(request.messages, leading)
-    ids = _pair(turns)
-    messages = [
-        {"role": "assistant" if turn.assistant else "user", "content": _content(turn, ids, writer)} for turn in turns
-    ]
-    return _plain_system(system), _alternating(messages)
+    def drop_excess(self) -> list[q.Loss]:
+        """Takes away the earliest markers beyond four. The last ones reach furthest."""
+        excess = self._marked[:-_MOST_MARKERS]
+        for block, _ in excess:
+            del block["cache_control"]
+        return [q.Loss(f"{path}.cache", f"messages takes {_MOST_MARKERS} cache markers") for _, path in excess]
 
 
-def _plain_system(system: list[JSON]) -> str | list[JSON]:
-    """One text without a marker as a string, for servers that know nothing else."""
-    if len(system) == 1 and system[0].keys() == {"type", "text"}:
-        text: str = system[0]["text"]
-        return text
-    return system or ""
+class TurnWriter:
+    """Writes the history of one request; ``losses`` collects what has no form here."""
 
+    def __init__(self, marker: Marker) -> None:
+        self.losses: list[q.Loss] = []
+        self._marker = marker
+        self._made: list[JSON] = []  # the assistant's pictures, for the user's turn that follows
 
-# ---- turns and pairs
+    def lose(self, path: str, reason: str) -> None:
+        self.losses.append(q.Loss(path, reason))
 
+    def system(self, history: History) -> str | list[JSON]:
+        """The ``system`` member: one plain text as a string, for servers that know nothing else."""
+        blocks = self._system_blocks(history.system)
+        if len(blocks) == 1 and blocks[0].keys() == {"type", "text"}:
+            text: str = blocks[0]["text"]
+            return text
+        return blocks
 
-def _merged(messages: tuple[q.Message, ...], leading: int) -> list[_Turn]:
-    turns: list[_Turn] = []
-    for number, message in enumerate(messages[leading:], leading):
-        parts = [
-            Placed(_said(message.role, part), f"messages.{number}.content.{place}")
-            for place, part in enumerate(message.parts)
-        ]
-        parts = [placed for placed in parts if not _blank(placed.part)]
-        if not parts:
-            continue
-        assistant = message.role is q.Role.ASSISTANT
-        if not turns or turns[-1].assistant is not assistant:
-            turns.append(_Turn(assistant))
-        turns[-1].parts += parts
-    return turns
+    def messages(self, history: History) -> list[JSON]:
+        """The turns. Raises ``InvalidRequest`` for a file that another API keeps."""
+        written = [self._turn(turn) for turn in history.turns]
+        if self._made:
+            self.lose("messages", "pictures in a final assistant turn have no form in messages")
+        return written
 
+    # ---- turns
 
-def _said(role: q.Role, part: q.Part) -> q.Part:
-    """A system message in mid-conversation is marked, so that the model does not take it for the user's."""
-    if role in _SYSTEM_ROLES and isinstance(part, q.Text) and part.text.strip():
-        return msgspec.structs.replace(part, text=f"{_SYSTEM}\n{part.text}")
-    return part
+    def _turn(self, turn: Turn) -> JSON:
+        match turn.role:
+            case q.Role.ASSISTANT:
+                return {"role": "assistant", "content": self._assistant(turn)}
+            case q.Role.USER:
+                return {"role": "user", "content": self._user(turn)}
+        return {"role": "system", "content": self._system_blocks(turn.parts)}
 
+    def _system_blocks(self, parts: list[Placed]) -> list[JSON]:
+        blocks: list[JSON] = []
+        for placed in parts:
+            if isinstance(placed.part, q.Text):
+                blocks += self._blocks(placed.part, placed.path)
+            else:
+                self.lose(placed.path, "system holds text only")
+        return blocks
 
-def _blank(part: q.Part) -> bool:
-    return isinstance(part, q.Text | q.Refusal) and not part.text.strip()
+    def _user(self, turn: Turn) -> list[JSON]:
+        blocks = [self._result(answer) for answer in turn.answers]
+        blocks += self._made
+        self._made = []
+        for placed in turn.parts:
+            blocks += self._blocks(placed.part, placed.path)
+        return blocks or [_text(NOTHING)]
 
+    def _assistant(self, turn: Turn) -> list[JSON]:
+        blocks: list[JSON] = []
+        for placed in turn.parts:
+            written = self._blocks(placed.part, placed.path)
+            if isinstance(placed.part, q.Image | q.Document):
+                self._made += written if self._made else [_text(MADE), *written]
+            else:
+                blocks += written
+        if not blocks or blocks[-1]["type"] in _THINKING:
+            blocks.append(_text(NOTHING))
+        return blocks
 
-def _pair(turns: list[_Turn]) -> dict[str, str]:
-    """Puts each result into ``answers`` of the turn after its call; gives the calls' ids, by their paths.
+    def _result(self, answer: Answer) -> JSON:
+        """A ``tool_result``; one text is a string. A failed one holds text, and text only (vellum-ai/vellum-assistant#18387)."""
+        inner = [block for part in answer.parts for block in self._blocks(part, answer.path)]
+        failed = answer.error
+        if failed and any(block["type"] != "text" for block in inner):
+            failed = False
+            inner.insert(0, _text(FAILED))
+            self.lose(f"{answer.path}.error", "a failed result holds text only: a text says that it failed")
+        block: JSON = {"type": "tool_result", "tool_use_id": answer.id}
+        if len(inner) == 1 and inner[0].keys() == {"type", "text"}:
+            block["content"] = inner[0]["text"]
+        elif inner or failed:
+            block["content"] = inner or FAILED
+        if failed:
+            block["is_error"] = True
+        return self._marker.mark(block, answer.cache, answer.path)
 
-    The last turn chooses first, so that a call without a result does not take that of a later call
-    with the same id.
-    """
-    results = [
-        (at, placed) for at, turn in enumerate(turns) for placed in turn.parts if isinstance(placed.part, q.ToolResult)
-    ]
-    ids: dict[str, str] = {}
-    used: set[str] = set()
-    asking = [(at, turn) for at, turn in enumerate(turns) if turn.assistant]
-    for _, turn in asking:
-        ids |= {call.path: _legal_id(call.part, used) for call in turn.calls}
-    for at, turn in reversed(asking):
-        for call in turn.calls:
-            found = next((entry for entry in results if entry[0] > at and _answers(entry[1].part, call.part)), None)
-            if found:
-                results.remove(found)
-                turns[found[0]].parts.remove(found[1])
-            turn.answers.append((ids[call.path], found[1] if found else None))
-    _hand_over(turns)
-    return ids
+    # ---- parts
 
-
-def _answers(result: q.Part, call: q.Part) -> bool:
-    """The id decides; without one, as in gemini histories, the name and the order do."""
-    if not isinstance(result, q.ToolResult) or not isinstance(call, q.ToolCall):
-        return False
-    if result.id and call.id:
-        return result.id == call.id
-    return result.name is not None and result.name == call.name
-
-
-def _legal_id(call: q.Part, used: set[str]) -> str:
-    wanted = call.id if isinstance(call, q.ToolCall) else ""
-    number = 0
-    while True:
-        text = f"{wanted}#{number}" if number or not wanted else wanted
-        legal = text if wire.CALL_ID.fullmatch(text) else alias(text)
-        if legal not in used:
-            used.add(legal)
-            return legal
-        number += 1
-
-
-def _hand_over(turns: list[_Turn]) -> None:
-    """The answers that were noted at the turn of the calls go to the turn after it."""
-    at = 0
-    while at < len(turns):
-        turn = turns[at]
-        at += 1
-        if not turn.assistant or not turn.answers:
-            continue
-        if at == len(turns):
-            turns.append(_Turn(assistant=False))
-        turns[at].answers, turn.answers = turn.answers, []
-
-
-# ---- turns to messages
-
-
-def _content(turn: _Turn, ids: dict[str, str], writer: ContentWriter) -> list[JSON]:
-    blocks: list[JSON] = [_answer(id, placed, writer) for id, placed in turn.answers]
-    for placed in _ordered(turn):
-        part = placed.part
-        if isinstance(part, q.ToolCall):
-            blocks += _call(placed, ids, writer)
-        elif isinstance(part, q.ToolResult):
-            blocks.append({"type": "text", "text": _ORPHAN})
-            for inner in part.parts:
-                blocks += writer.blocks(inner, placed.path)
-        else:
-            blocks += writer.blocks(part, placed.path)
-    return blocks
-
-
-def _ordered(turn: _Turn) -> list[Placed]:
-    """Text that follows a call goes before it: nothing may stand between call and result.
-
-    Not where reasoning or a native part stands behind the call: their order must stay.
-    """
-    calls = turn.calls
-    if not turn.assistant or not calls:
-        return turn.parts
-    after = turn.parts[turn.parts.index(calls[0]) :]
-    if any(isinstance(placed.part, q.Reasoning | q.Native) for placed in after):
-        return turn.parts
-    return [placed for placed in turn.parts if placed not in calls] + calls
-
-
-def _call(placed: Placed, ids: dict[str, str], writer: ContentWriter) -> list[JSON]:
-    call = placed.part
-    if not isinstance(call, q.ToolCall) or placed.path not in ids:
-        writer.lose(placed.path, "a tool call outside of an assistant turn")
+    def _blocks(self, part: q.Part, path: str) -> list[JSON]:
+        match part:
+            case q.Text(text=text):
+                if part.signature is not None:
+                    self.lose(f"{path}.signature", "a proof goes back to its origin only")
+                return [self._marker.mark(_text(text), part.cache, path)] if text.strip() else []
+            case q.Refusal(text=text):
+                return [_text(text)]
+            case q.Reasoning():
+                return _thinking(part)
+            case q.ToolCall():
+                return [self._call(part, path)]
+            case q.Image():
+                return self._image(part, path)
+            case q.Document():
+                return self._document(part, path)
+            case q.Native(origin=origin):
+                if origin == wire.NAME:
+                    return [part.value]
+                self.lose(path, f"a part that only {origin} knows")
+            case q.Audio():
+                return [self._left_out("A sound", path, "audio has no form in messages")]
         return []
-    if call.signature is not None:
-        writer.lose(placed.path, "a proof of another API's reasoning")
-    given = tool_input(call.arguments, custom=call.kind == "custom")
-    return [marked({"type": "tool_use", "id": ids[placed.path], "name": call.name, "input": given}, call.cache)]
 
+    def _call(self, call: q.ToolCall, path: str) -> JSON:
+        if call.signature is not None:
+            self.lose(f"{path}.signature", "a proof goes back to its origin only")
+        given = jsontext.parse(call.arguments)
+        block = {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
+        return self._marker.mark(block, call.cache, path)
 
-def _answer(id: str, placed: Placed | None, writer: ContentWriter) -> JSON:
-    if placed is None or not isinstance(placed.part, q.ToolResult):
-        return {"type": "tool_result", "tool_use_id": id, "content": _NO_RESULT, "is_error": True}
-    return writer.result(placed.part, id, placed.path)
+    def _left_out(self, what: str, path: str, reason: str) -> JSON:
+        """What the model shall know was there."""
+        self.lose(path, reason)
+        return _text(LEFT_OUT.format(what=what))
 
-
-def _alternating(messages: list[JSON]) -> list[JSON]:
-    """Turns of which nothing is left go, their neighbours join; a user's turn is first; the end is trimmed."""
-    turns: list[JSON] = []
-    for message in messages:
-        if not message["content"]:
-            continue
-        if turns and turns[-1]["role"] == message["role"]:
-            turns[-1]["content"] += message["content"]
+    def _image(self, part: q.Image, path: str) -> list[JSON]:
+        if part.detail not in (None, "auto"):
+            self.lose(f"{path}.detail", "messages has no such member")
+        if part.data is not None:
+            guessed = next((kind for start, kind in _IMAGE_TYPES.items() if part.data.startswith(start)), "image/png")
+            kind = (part.media_type or guessed).lower().replace("image/jpg", "image/jpeg")
+            source: JSON = {"type": "base64", "media_type": kind, "data": part.data}
         else:
-            turns.append(message)
-    if not turns or turns[0]["role"] == "assistant":
-        turns.insert(0, {"role": "user", "content": [{"type": "text", "text": _BEGINNING}]})
-    last = turns[-1]["content"][-1]
-    if turns[-1]["role"] == "assistant" and last["type"] == "text":
-        turns[-1]["content"][-1] = {**last, "text": last["text"].rstrip()}
-    return turns
+            source = _elsewhere(part, path)
+        return [self._marker.mark({"type": "image", "source": source}, part.cache, path)]
+
+    def _document(self, part: q.Document, path: str) -> list[JSON]:
+        source = _document_source(part, path)
+        if source is None:
+            what = f"A file{f' {part.name!r}' if part.name else ''} of type {part.media_type}"
+            return [self._left_out(what, path, f"{part.media_type}: messages takes PDF and plain text")]
+        block: JSON = {"type": "document", "source": source}
+        if part.name:
+            block["title"] = part.name
+        return [self._marker.mark(block, part.cache, path)]
+
+
+def _text(text: str) -> JSON:
+    return {"type": "text", "text": text}
+
+
+def _thinking(part: q.Reasoning) -> list[JSON]:
+    """What this API signed, byte for byte (design/streams.md, 8); without a proof, for a server that asks for none."""
+    blocks: list[JSON] = []
+    text = part.text
+    for proof in part.opaque:
+        if proof.kind == "redacted":
+            blocks.append({"type": "redacted_thinking", "data": proof.data})
+        else:
+            blocks.append({"type": "thinking", "thinking": text, "signature": proof.data})
+            text = ""
+    return blocks or ([{"type": "thinking", "thinking": text, "signature": ""}] if text else [])
+
+
+def _elsewhere(part: q.Image | q.Document, path: str) -> JSON:
+    """The source of what is not in the request itself."""
+    if part.url is not None:
+        return {"type": "url", "url": part.url}
+    if part.origin != wire.NAME:
+        message = f"{path}: the file {part.file_id} is not in the upstream's file store"
+        raise InvalidRequest(invalid_request(message, path))
+    return {"type": "file", "file_id": part.file_id}
+
+
+def _document_source(part: q.Document, path: str) -> JSON | None:
+    if part.text is not None:
+        return {"type": "text", "media_type": "text/plain", "data": part.text}
+    if part.data is None:
+        return _elsewhere(part, path)
+    kind = part.media_type or "application/pdf"
+    if kind == "application/pdf":
+        return {"type": "base64", "media_type": kind, "data": part.data}
+    text = _decoded(part.data) if kind.startswith("text/") or kind in _PLAIN_TYPES else None
+    return None if text is None else {"type": "text", "media_type": "text/plain", "data": text}
+
+
+def _decoded(data: str) -> str | None:
+    try:
+        return base64.b64decode(data, validate=False).decode("utf-8")
+    except ValueError:
+        return None

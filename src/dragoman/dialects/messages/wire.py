@@ -12,8 +12,10 @@ from dragoman.canonical.errors import ErrorKind
 from dragoman.canonical.events import FinishReason
 
 NAME = "messages"
-VERSION = "2023-06-01"
-"""The ``anthropic-version`` of requests that are ours: the last one that takes sampling parameters."""
+VERSION = "2026-10-21"
+SAMPLING_VERSION = "2023-06-01"
+"""The last ``anthropic-version`` that takes sampling parameters."""
+SAMPLING = ("temperature", "top_p", "top_k")
 
 PATH = "/v1/messages"
 COUNT_PATH = "/v1/messages/count_tokens"
@@ -27,8 +29,6 @@ UNKNOWN_MODEL = "unknown"
 
 INVALID_JSON = "INVALID_JSON"
 """The member under which Anthropic documents arguments that are no JSON object."""
-CUSTOM_INPUT = "input"
-"""The member that carries a freeform tool's text (design/requests.md, 4)."""
 
 QUIRKS: dict[str, str] = {
     "delta-type-mismatch": "a delta did not fit the block at its index; its own type decided what it is",

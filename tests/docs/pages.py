@@ -1,0 +1,95 @@
+"""The pages of this project, and what in them can be tested.
+
+A comment in front of a fenced block says what the block is: ``<!-- runs -->`` (Python, or a console
+with its output), ``<!-- prints -->`` (what the Python block before it prints), ``<!-- configuration -->``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+_FENCE = re.compile(
+    r"^(?:<!-- (?P<mark>[a-z]+) -->\n)?```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\((?P<target>[^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} (?P<title>.+)$", re.MULTILINE)
+_CODE = re.compile(r"`[^`\n]*`")
+
+
+class Block(msgspec.Struct, frozen=True, eq=False):
+    """A fenced block: its mark and language ("" if it has none), its text, the line where it begins."""
+
+    page: Path
+    line: int
+    mark: str
+    language: str
+    text: str
+    prints: str | None = None
+    """The text of the block after it, if that is marked as what it prints."""
+
+    def __repr__(self) -> str:
+        return f"{name_of(self.page)}:{self.line}"
+
+
+def name_of(page: Path) -> str:
+    """The page's path in the repository."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(mark: str, language: str) -> list[Block]:
+    """All blocks of this mark and language."""
+    return [block for page in PAGES for block in _blocks(page) if (block.mark, block.language) == (mark, language)]
+
+
+def _blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    found: list[Block] = []
+    for fence in _FENCE.finditer(text):
+        line = text.count("\n", 0, fence.start("language")) + 1
+        block = Block(page, line, fence["mark"] or "", fence["language"], fence["text"])
+        if block.mark == "prints":
+            found[-1] = msgspec.structs.replace(found[-1], prints=block.text)
+        else:
+            found.append(block)
+    return found
+
+
+def prose(page: Path) -> str:
+    """The page without its fenced blocks."""
+    return _FENCE.sub("", page.read_text("utf-8"))
+
+
+def links(page: Path) -> list[str]:
+    """The targets of the page's links."""
+    return [link["target"] for link in _LINK.finditer(_CODE.sub("``", prose(page)))]
+
+
+def anchors(page: Path) -> set[str]:
+    """The names under which the page's headings can be linked, spelled as GitHub does it."""
+    titles = (heading["title"].lower() for heading in _HEADING.finditer(prose(page)))
+    return {re.sub(r"[^\w\- ]", "", title).strip().replace(" ", "-") for title in titles}
+
+
+def matches(shown: str, real: str) -> bool:
+    """Whether a page shows this output: ``…`` stands for anything, alone in a line for any lines.
+
+    Ids and times that differ from run to run are not compared.
+    """
+    pattern = "".join("(?:[^\n]*\n)*?" if line.strip() == "…" else _pattern(line) for line in _plain(shown).splitlines())
+    return re.fullmatch(pattern, _plain(real)) is not None
+
+
+def _pattern(line: str) -> str:
+    return "[^\n]*?".join(map(re.escape, line.split("…"))) + "\n"
+
+
+def _plain(text: str) -> str:
+    text = re.sub("[0-9a-f]{16,}", "ID", text)
+    text = re.sub(r'("created(?:_at)?":)\d+', r"\1 0", text)
+    return text.rstrip("\n") + "\n"

@@ -1,0 +1,111 @@
+"""Every example in the pages is run, and gives what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.gateway.config import load
+from tests.docs.pages import ROOT, Block, blocks, matches
+
+BIN = Path(sys.executable).parent
+DEMO = "127.0.0.1:4180"
+_MARK = "\x1e"
+_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    """Where the demo listens, once for all examples."""
+    process = subprocess.Popen(
+        [BIN / "dragoman", "serve", "--demo", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout
+    try:
+        greeting = process.stdout.readline()
+        yield greeting.split("http://")[1].split()[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("block", blocks("runs", "python"), ids=repr)
+def test_python(block: Block, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if block.prints is not None:
+        assert matches(block.prints, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("block", blocks("runs", "console"), ids=repr)
+def test_console(block: Block, demo: str, tmp_path: Path) -> None:
+    if "curl" in block.text and shutil.which("curl") is None:
+        pytest.skip("there is no curl here")
+    commands, shown = _session(block.text.replace(DEMO, demo))
+    done = subprocess.run(
+        ["bash", "-c", "".join(f"{{ {command}\n}} 2>&1; printf '{_MARK}'\n" for command in commands)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    printed = done.stdout.split(_MARK)[:-1]
+    assert len(printed) == len(commands)
+    for command, expected, real in zip(commands, shown, printed, strict=True):
+        assert matches(expected, real), f"$ {command}\n{real}"
+
+
+def _session(text: str) -> tuple[list[str], list[str]]:
+    """The commands of a console, and what the page shows after each."""
+    before, *pieces = _COMMAND.split(text)
+    assert not before
+    return pieces[0::2], pieces[1::2]
+
+
+@pytest.mark.parametrize("block", blocks("configuration", "yaml"), ids=repr)
+def test_configuration(block: Block) -> None:
+    variables = re.findall(r"\$\{?([A-Z_]+)", block.text)
+    assert load(block.text, dict.fromkeys(variables, "a-key")).upstreams
+
+
+def test_make_serve(demo: str) -> None:
+    """The page shows what ``make serve`` prints: the command and the greeting."""
+    (block,) = (block for block in blocks("", "console") if "make serve" in block.text)
+    command, _, greeting = block.text.partition("\n")
+    target = re.search(r"^serve:.*\n\t(.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert command == "$ make serve"
+    assert target
+    assert target[1] == "$(BIN)/dragoman serve --demo $(ARGS)"
+    with subprocess.Popen(
+        [BIN / "dragoman", "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout
+        real = ""
+        while "curl" not in real:
+            line = process.stdout.readline()
+            assert line, real
+            real += line
+        process.kill()
+    real = re.sub(r"127\.0\.0\.1:\d+", DEMO, real)
+    assert matches(greeting, real), real
+
+
+def test_there_are_examples() -> None:
+    found = {language: len(blocks("runs", language)) for language in ("python", "console")}
+    assert min(found.values()) > 2
+    assert blocks("configuration", "yaml")

@@ -1,0 +1,228 @@
+"""One block at a time: design/streams.md, 5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman.canonical import events as e
+from dragoman.canonical.opaque import Opaque
+from dragoman.streaming.fragments import Call, read_fragment
+from dragoman.streaming.sequence import Block, Sequencer
+from tests.streaming.building import Notes, legal
+from tests.streaming.calling import PARIS, ROME
+
+START = e.ToolCallStart(id="a", name="run")
+PROOF = Opaque("messages", "signature", "c2ln")
+OTHER = Opaque("messages", "redacted", "cmVk")
+
+
+class Bench:
+    """A sequencer, and calls that it may end."""
+
+    def __init__(self) -> None:
+        self.sequence = Sequencer(self._finish)
+        self.finished: list[Call] = []
+
+    def _finish(self, call: Call) -> None:
+        self.finished.append(call)
+        call.arguments.finish(normal=True)
+        self._flush(call)
+        self.sequence.end_call(call, e.ToolCallEnd())
+
+    def _flush(self, call: Call) -> None:
+        deltas, call.arguments.out = call.arguments.out, []
+        self.sequence.feed_call(call, deltas)
+
+    def call(self, id: str, arguments: str = "") -> Call:
+        call = Call(read_fragment(id=id, name="run"), Notes())
+        self.sequence.open_call(call, e.ToolCallStart(id=id, name="run"))
+        self.feed(call, arguments)
+        return call
+
+    def feed(self, call: Call, arguments: str) -> None:
+        call.arguments.feed(arguments)
+        self._flush(call)
+
+    def text(self, text: str, key: object = None, kind: type = e.TextStart) -> Block:
+        block = Block(kind, key)
+        self.sequence.open(block, kind())
+        self.sequence.push(block, e.TextDelta(text) if kind is e.TextStart else e.ReasoningDelta(text))
+        return block
+
+    def take(self) -> str:
+        """The events since the last call, in short."""
+        events, self.sequence.out = self.sequence.out, []
+        return " ".join(map(short, events))
+
+
+def short(event: e.Event) -> str:
+    match event:
+        case e.TextDelta(text) | e.ReasoningDelta(text) | e.ToolCallDelta(text):
+            return text
+        case e.TextStart():
+            return "T("
+        case e.ReasoningStart():
+            return "R("
+        case e.ToolCallStart(id=id):
+            return f"{id}("
+        case e.TextEnd() | e.ReasoningEnd() | e.ToolCallEnd():
+            return ")"
+    return type(event).__name__
+
+
+def test_the_first_block_is_live() -> None:
+    bench = Bench()
+    block = bench.text("x")
+    assert bench.take() == "T( x"
+    bench.sequence.push(block, e.TextDelta("y"))
+    assert bench.take() == "y"
+
+
+@pytest.mark.parametrize("kind", [e.TextStart, e.ReasoningStart])
+def test_text_and_reasoning_end_when_anything_follows(kind: type) -> None:
+    bench = Bench()
+    bench.text("x", kind=kind)
+    bench.take()
+    bench.text("y")
+    assert bench.take() == ") T( y"
+    bench.call("a")
+    assert bench.take() == ") a("
+
+
+def test_a_call_that_is_not_whole_holds_what_follows() -> None:
+    bench = Bench()
+    call = bench.call("a", '{"city":')
+    bench.text("x")
+    other = bench.call("b", ROME)
+    assert bench.take() == 'a( {"city":'
+    assert bench.sequence.stuck == 2
+    bench.feed(call, '"Paris"}')
+    assert bench.take() == f'"Paris"}} ) T( x ) b( {ROME}'
+    assert bench.finished == [call]
+    assert not other.finished
+    assert bench.sequence.stuck == 0
+
+
+def test_whole_arguments_alone_do_not_end_a_call() -> None:
+    """Never end a call because its arguments parse; parsing and a later block does (design/streams.md, 4)."""
+    bench = Bench()
+    call = bench.call("a", PARIS)
+    assert not bench.finished
+    bench.feed(call, "\n")
+    assert bench.take() == f"a( {PARIS} \n"
+    bench.call("b")
+    assert bench.take() == ") b("
+
+
+@pytest.mark.parametrize("arguments", ["", "{}", "null", '{"city"'])
+def test_a_placeholder_does_not_end_a_call(arguments: str) -> None:
+    bench = Bench()
+    bench.call("a", arguments)
+    bench.call("b", PARIS)
+    assert not bench.finished
+    assert "b(" not in bench.take()
+
+
+def test_several_deltas_of_which_the_last_completes_the_call() -> None:
+    """A fragment that was held may come out together with the one that decided how to read it."""
+    bench = Bench()
+    call = bench.call("a", '{"city":')
+    bench.feed(call, '{"city":"Par')  # a snapshot, or nested: held
+    bench.call("b", ROME)
+    bench.take()
+    bench.feed(call, PARIS)
+    assert bench.take() == f'"Par is"}} ) b( {ROME}'
+
+
+def test_an_echo_under_way_keeps_the_call_open() -> None:
+    bench = Bench()
+    call = bench.call("a", PARIS)
+    bench.feed(call, '{"city"')
+    bench.text("x")
+    assert bench.take() == f"a( {PARIS}"
+    bench.feed(call, ':"Paris"}')
+    assert bench.take() == ") T( x"  # nothing of the echo goes out, but it is over
+
+
+def test_a_call_that_its_upstream_ended_makes_room() -> None:
+    bench = Bench()
+    call = bench.call("a", '{"city"')
+    bench.text("x")
+    bench.sequence.end_call(call, e.ToolCallEnd(complete=False))
+    assert bench.take() == 'a( {"city" ) T( x'
+
+
+def test_whole_blocks_wait_their_turn() -> None:
+    bench = Bench()
+    tool = e.ServerTool("messages", ())
+    bench.sequence.add(tool)
+    bench.text("x")
+    bench.sequence.add(e.Media(media_type="image/png"))
+    call = bench.call("a", "{")
+    bench.sequence.add(tool)
+    assert bench.take() == "ServerTool T( x ) Media a("
+    bench.sequence.end_call(call, e.ToolCallEnd())
+    assert bench.take() == ") ServerTool"
+
+
+def test_blocks_are_found_by_kind_and_key_while_they_are_open() -> None:
+    bench = Bench()
+    call = bench.call("a", '{"city"')
+    text, other = bench.text("x", 1), bench.text("y", 2)
+    thought = bench.text("z", 1, e.ReasoningStart)
+    sequence = bench.sequence
+    assert sequence.find(e.TextStart, 1) is text
+    assert sequence.find(e.TextStart, 2) is other
+    assert sequence.find(e.ReasoningStart, 1) is thought
+    assert sequence.find(e.ReasoningStart, 2) is None
+    assert sequence.last is thought
+    sequence.push(text, e.TextDelta("X"))
+    sequence.close(other)
+    assert sequence.find(e.TextStart, 2) is None
+    bench.take()
+    sequence.end_call(call, e.ToolCallEnd())
+    assert bench.take() == ") T( x X ) T( y ) R( z"
+    assert sequence.find(e.TextStart, 1) is None
+
+
+def test_the_end_of_the_answer_ends_the_last_block() -> None:
+    bench = Bench()
+    bench.sequence.drain()
+    bench.text("x")
+    bench.sequence.drain()
+    bench.sequence.drain()
+    assert bench.take() == "T( x )"
+    assert bench.sequence.last is None
+    bench.call("a")
+    bench.sequence.drain()  # its arguments decide, not the queue
+    assert bench.take() == "a("
+
+
+@pytest.mark.parametrize(
+    ("kind", "proofs", "end"),
+    [
+        (e.TextStart, [], e.TextEnd()),
+        (e.TextStart, [PROOF, OTHER], e.TextEnd(OTHER)),
+        (e.ReasoningStart, [], e.ReasoningEnd()),
+        (e.ReasoningStart, [PROOF, OTHER], e.ReasoningEnd((PROOF, OTHER))),
+    ],
+)
+def test_proofs_go_with_the_end(kind: Any, proofs: list[Opaque], end: e.Event) -> None:
+    bench = Bench()
+    block = bench.text("x", kind=kind)
+    block.proofs += proofs
+    bench.text("y")
+    legal([e.ResponseStart(), *bench.sequence.out])
+    assert end in bench.sequence.out
+
+
+def test_a_closed_block_is_closed_once() -> None:
+    bench = Bench()
+    block = bench.text("x")
+    bench.sequence.close(block)
+    bench.sequence.close(block)
+    assert bench.take() == "T( x )"
+    bench.text("y")
+    assert bench.take() == "T( y"
