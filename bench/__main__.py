@@ -22,8 +22,7 @@ def measured(upstream: str, client: str, reads: list[bytes]) -> float:
     best = float("inf")
     for _ in range(3):
         exchange = Exchange(dialects.get(client), dialects.get(upstream), seed="bench", now=0)
-        exchange.begin(None)
-        exchange.streaming = True
+        exchange.begin(streaming=True)
         exchange.receive_head(200, {})
         start = time.perf_counter()
         for read in reads:
@@ -44,14 +43,19 @@ def table(title: str, text: list[str], arguments: list[str]) -> None:
     for upstream in names:
         reads = STREAMS[upstream](text, arguments)
         speeds = [DELTAS / measured(upstream, client, reads) / 1000 for client in names]
-        print(f"{'from ' + upstream:14}" + "".join(f"{speed:12.0f}{'' if speed * 1000 >= TARGET else '!':2}" for speed in speeds))
+        print(
+            f"{'from ' + upstream:14}"
+            + "".join(f"{speed:12.0f}{'' if speed * 1000 >= TARGET else '!':2}" for speed in speeds)
+        )
 
 
 def import_time() -> None:
     """Seconds from a bare interpreter to ``import dragoman`` and to its Translator."""
     for statement in ("pass", "import dragoman", "from dragoman import Translator"):
         code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-        runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5))
+        runs = (
+            subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)
+        )
         print(f"{statement:34} {min(float(run.stdout) for run in runs) * 1000:7.1f} ms")
 
 

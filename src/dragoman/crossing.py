@@ -25,10 +25,12 @@ from dragoman.names import ToolIdentity, ToolNames
 from dragoman.streaming import freeform
 
 
-def cross(request: q.Request, target: Dialect, facts: Facts) -> tuple[Crossing, Mapping[str, ToolIdentity]]:
+def cross(
+    request: q.Request, target: Dialect, facts: Facts, *, fragment: bool = False
+) -> tuple[Crossing, Mapping[str, ToolIdentity]]:
     """The crossing, and the client's tools by their names over there.
 
-    Raises ``InvalidRequest`` for what rests on the client's own upstream (``Request.bound``).
+    ``fragment``: the messages follow others, which are written already. Raises ``InvalidRequest`` for what rests on the client's own upstream (``Request.bound``).
     """
     for path in request.bound:
         message = f"{path} cannot be resolved here: send the full conversation"
@@ -38,7 +40,7 @@ def cross(request: q.Request, target: Dialect, facts: Facts) -> tuple[Crossing, 
     traits = target.traits
     names = ToolNames(re.compile(traits.tool_name), traits.tool_name_longest, identities)
     renamed = _Renamer(names, traits).request(request)
-    history = arrange(renamed.messages, rules(target, facts))
+    history = arrange(renamed.messages, rules(target, facts, fragment=fragment))
     crossing = Crossing(request=renamed, history=history, losses=(*losses, *history.losses))
     return crossing, {**_bare(names.identities.values()), **names.identities}
 
@@ -59,13 +61,14 @@ def _bare(tools: Iterable[ToolIdentity]) -> dict[str, ToolIdentity]:
     return {tool.name: tool for tool in known if tool.namespace is not None and count[tool.name] == 1}
 
 
-def rules(target: Dialect, facts: Facts) -> HistoryRules:
+def rules(target: Dialect, facts: Facts, *, fragment: bool = False) -> HistoryRules:
     """What a history must look like for this upstream."""
     traits = target.traits
     mid_system = facts.mid_conversation_system
     signing = facts.signing_upstream
     return HistoryRules(
         origin=target.name,
+        fragment=fragment,
         call_id=re.compile(traits.call_id) if traits.call_id else None,
         alternate=traits.alternate,
         system_turns=traits.system_turns if mid_system is None else mid_system,

@@ -50,6 +50,8 @@ class HistoryRules(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing of an assistant's turn may stand after its calls."""
     result_parts: tuple[type, ...] = (q.Text,)
     """The kinds of parts that a result may hold."""
+    fragment: bool = False
+    """These messages follow others that are written already: nothing is put before or behind them."""
     prefill: bool = True
     """A final assistant turn is continued by the model; it may not end in blanks."""
     proofs: bool = True
@@ -223,9 +225,7 @@ class _Arranger:
             for number, placed in enumerate(turn.parts):
                 if not isinstance(placed.part, q.ToolCall):
                     continue
-                found = next(
-                    (entry for entry in results if entry[0] > at and _answers(entry[1].part, placed.part)), None
-                )
+                found = next((entry for entry in results if self._belongs(entry, placed.part, at)), None)
                 if found is not None:
                     results.remove(found)
                     self._turns[found[0]].parts.remove(found[1])
@@ -239,6 +239,13 @@ class _Arranger:
             following.answers = answers
             following.parts[:0] = self._asides(answers)
         self._turns = answered
+
+    def _belongs(self, result: tuple[int, Placed], call: q.ToolCall, at: int) -> bool:
+        """Whether the result is that of this call in turn ``at``, and not of a later one with the same id."""
+        if result[0] <= at or not _answers(result[1].part, call):
+            return False
+        between = (placed.part for turn in self._turns[at + 1 : result[0]] for placed in turn.parts)
+        return not call.id or not any(isinstance(part, q.ToolCall) and part.id == call.id for part in between)
 
     def _answer(self, call: q.ToolCall, placed: Placed | None, path: str) -> Answer:
         if placed is None or not isinstance(placed.part, q.ToolResult):
@@ -297,13 +304,13 @@ class _Arranger:
                 turns[-1].parts += turn.parts
             else:
                 turns.append(turn)
-        if not turns or turns[0].role is q.Role.ASSISTANT:
+        if not self._rules.fragment and (not turns or turns[0].role is q.Role.ASSISTANT):
             turns.insert(0, _said(BEGINNING))
         self._turns = turns
 
     def _end(self) -> None:
         """A final assistant turn."""
-        if not self._turns or self._turns[-1].role is not q.Role.ASSISTANT:
+        if self._rules.fragment or not self._turns or self._turns[-1].role is not q.Role.ASSISTANT:
             return
         if not self._rules.prefill:
             self._lose("messages", "the last turn is the assistant's: the user asks to continue")

@@ -1,10 +1,9 @@
 """Two dialects joined: one client request and its whole answer, without IO.
 
-``Exchange`` is what the gateway drives: it holds the head of the answer back until something real was
-said, so that an early failure gets a true HTTP status (design/streams.md, 7).
+``Exchange`` is what the gateway drives:
 
     client body ─ request ─▶ upstream request
-    upstream bytes ─ receive_* ─▶ decoder ▶ assembler ▶ encoder ─ data_to_send ─▶ client bytes
+    upstream bytes ─ receive_* ─▶ UpstreamTurn ─ events ─▶ ClientAnswer ─ data_to_send ─▶ client bytes
 """
 
 from __future__ import annotations
@@ -15,40 +14,38 @@ from typing import Any
 
 import msgspec
 
-from dragoman import jsontext
 from dragoman.canonical import events as e
-from dragoman.canonical.errors import Error, ErrorKind
-from dragoman.canonical.request import Loss, Request
+from dragoman.canonical.errors import Error, invalid_request
+from dragoman.canonical.request import Loss, Message, Request
+from dragoman.clientanswer import AnswerHead, ClientAnswer
 from dragoman.crossing import cross, identities
 from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
-from dragoman.exceptions import LocalProtocolError, RemoteProtocolError
+from dragoman.exceptions import InvalidRequest, LocalProtocolError
 from dragoman.memory import AnswerRecorder, ReasoningMemory, reminded
 from dragoman.names import ToolIdentity
-from dragoman.scrub import scrubbed_error
-from dragoman.streaming.accumulate import Accumulator
-from dragoman.streaming.answer import AnswerAssembler, DecodeContext
-from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
+from dragoman.streaming.answer import DecodeContext
+from dragoman.streaming.body import StreamLimits
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
+from dragoman.toolloop.loop import GatewayCall, LoopLimits, LoopState, Outcome, ToolLoop
+from dragoman.toolloop.native import spliced
+from dragoman.toolloop.offer import GatewayTool, Offer, relaxed
+from dragoman.toolloop.past import PastAnswers, completed
+from dragoman.turn import UpstreamTurn
 
-ERROR_BODY_BYTES = 64 << 10
-"""How much of an upstream's error body is read (bytes)."""
-
-
-class AnswerHead(msgspec.Struct, frozen=True):
-    """The status and the headers with which the client's answer begins (names in lower case)."""
-
-    status: int
-    headers: dict[str, str]
+_TOLD = 20
+"""Losses that a refusal names."""
 
 
 class Exchange:
     """One client request and its answer, from bytes to bytes.
 
     ``seed`` makes ids (unique for each exchange), ``now`` is a Unix time in seconds. ``memory`` puts back the
-    reasoning that clients forget, apart for each ``scope`` (a client). ``secrets`` are taken out of errors. First ``request``,
-    then ``receive_head``, ``receive_data`` any number of times and ``receive_eof`` or ``receive_failure``;
-    after each, ``head`` and ``data_to_send`` tell what the client gets.
+    reasoning that clients forget, apart for each ``scope`` (a client). ``secrets`` are taken out of errors.
+    ``strict``: a loss of the request is a refusal. ``tools`` are run by the gateway, within the bounds of
+    ``loop``; ``past`` puts them back into later histories. First ``request``, then ``receive_head``, ``receive_data`` any
+    number of times and ``receive_eof`` or ``receive_failure``; after each, ``head`` and ``data_to_send`` tell what
+    the client gets.
     """
 
     def __init__(
@@ -64,17 +61,13 @@ class Exchange:
         memory: ReasoningMemory | None = None,
         scope: str = "",
         secrets: Sequence[str] = (),
+        strict: bool = False,
+        tools: Sequence[GatewayTool] = (),
+        loop: LoopLimits | None = None,
+        past: PastAnswers | None = None,
     ) -> None:
         self.client = client
         self.upstream = upstream
-        self.head: AnswerHead | None = None
-        """``None`` while it is held back."""
-        self.streaming = False
-        """Whether the client wants a stream."""
-        self.error: Error | None = None
-        """What the client was told of a failure."""
-        self.finish: str | None = None
-        self.usage: e.Usage | None = None
         self.losses: tuple[Loss, ...] = ()
         self._seed = seed
         self._now = now
@@ -84,14 +77,12 @@ class Exchange:
         self._memory = memory
         self._scope = scope
         self._secrets = secrets
+        self._strict = strict
+        self._tools = tools
+        self._loop_limits = loop or LoopLimits()
+        self._past = past or PastAnswers()
+        self._loop: ToolLoop | None = None
         self._recorder = AnswerRecorder(memory, scope, upstream.name, now) if memory is not None else None
-        self._out: list[bytes] = []
-        self._status = 0
-        self._headers: Mapping[str, str] = {}
-        self._error_body = b""
-        self._over = False
-        self._model = ""
-        self._array = False
 
     # ---- the request
 
@@ -103,229 +94,225 @@ class Exchange:
         path_model: str | None = None,
         path_stream: bool | None = None,
         array: bool = False,
+        echo: Mapping[str, Any] | None = None,
     ) -> UpstreamRequest:
         """The request for the upstream. Model and stream come from the path where the client's dialect has them there.
 
-        Raises ``InvalidRequest``.
+        ``echo``: members that the answer repeats (``EncodeContext``). Raises ``InvalidRequest``.
         """
         parsed = self.client.parse_request(body, path_model, path_stream)
-        self._model = parsed.model
-        self.streaming = parsed.stream
-        self._array = array
-        asked = msgspec.structs.replace(parsed, model=upstream_model)
-        if self.client is self.upstream:
-            made = self.upstream.adapt_request(body, asked, self._facts)
-            tools = identities(asked)
-        else:
-            if self._memory is not None:
-                asked = reminded(asked, self._memory, self._scope, self.upstream.name, self._now)
-            crossing, tools = cross(asked, self.upstream, self._facts)
-            made = self.upstream.render_request(crossing, self._facts)
+        self._body = body
+        self._offer = Offer(parsed, self._tools)
+        asked = completed(parsed, self._past, self._scope, self._now) if self._tools else parsed
+        self._rewritten = asked is not parsed
+        self._asked = self._offer.added_to(msgspec.structs.replace(asked, model=upstream_model))
+        made, known = self._render(())
+        if self._strict and made.losses:
+            raise InvalidRequest(_lossy(made.losses))
         self.losses = made.losses
-        self.begin(parsed, tools)
+        if self._offer.tools:
+            self._loop = ToolLoop(self._offer, self._loop_limits)
+        self._begin(parsed, known, streaming=parsed.stream, array=array, echo=echo)
         return made
 
-    def begin(self, request: Request | None, tools: Mapping[str, ToolIdentity] | None = None) -> None:
-        """Sets up the way back; ``request`` calls it. Without a request nothing is known of tools and choices."""
-        if request is not None and tools is None:
-            tools = identities(request)
-        pattern = self.client.traits.call_id
-        native = request is None or self.client is self.upstream
-        self._assembler = AnswerAssembler(
-            DecodeContext(
-                origin=self.upstream.name,
-                ids=Ids(self._seed),
-                tools=tools,
-                choices=request.choices if request is not None else 1,
-                legal_id=re.compile(pattern) if pattern else None,
-                freeform_client=native and self.client.traits.custom_calls,
-                open_calls=self._limits.open_calls,
-            )
-        )
-        self._decoder = self.upstream.decoder(self._assembler)
-        self._body = BodyReader(self._limits, self._assembler.quirk)
-        self._context = EncodeContext(
-            model=self._model,
+    def _render(self, turns: Sequence[Message]) -> tuple[UpstreamRequest, Mapping[str, ToolIdentity]]:
+        """The upstream request for the turn that follows these, and the tools by the names over there."""
+        asked = self._asked
+        if turns:
+            asked = msgspec.structs.replace(asked, tool_choice=relaxed(asked.tool_choice))
+        if self.client is self.upstream:
+            body = self._body
+            if self._offer.tools or self._rewritten:
+                body = spliced(
+                    body,
+                    asked,
+                    self.upstream,
+                    self._facts,
+                    offer=self._offer,
+                    turns=turns,
+                    rewritten=self._rewritten,
+                )
+            return self.upstream.adapt_request(body, asked, self._facts), identities(asked)
+        asked = msgspec.structs.replace(asked, messages=asked.messages + tuple(turns))
+        if self._memory is not None:
+            asked = reminded(asked, self._memory, self._scope, self.upstream.name, self._now)
+        crossing, known = cross(asked, self.upstream, self._facts)
+        return self.upstream.render_request(crossing, self._facts), known
+
+    def begin(self, request: Request | None = None, *, streaming: bool) -> None:
+        """Sets up the way back where no request is translated; without one nothing is known of tools and choices."""
+        self._begin(request, None if request is None else identities(request), streaming=streaming)
+
+    def _begin(
+        self,
+        request: Request | None,
+        tools: Mapping[str, ToolIdentity] | None,
+        *,
+        streaming: bool,
+        array: bool = False,
+        echo: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._request = request
+        self._turns = 0
+        self._next_turn(tools)
+        encoding = EncodeContext(
+            model=request.model if request is not None else "",
             ids=Ids(self._seed + ":client"),
             now=self._now,
             request=request,
             stream_usage=request.stream_usage if request is not None else True,
-            array=self._array,
+            array=array,
+            echo=echo or {},
         )
-        self._encoder = self.client.encoder(self._context)
-        self._whole = Accumulator()
+        self._answer = ClientAnswer(self.client, encoding, streaming=streaming, request_id=self._request_id)
+
+    def _next_turn(self, tools: Mapping[str, ToolIdentity] | None) -> None:
+        """Ready for the answer to one upstream request; ids of different turns never meet."""
+        request, pattern = self._request, self.client.traits.call_id
+        native = request is None or self.client is self.upstream
+        context = DecodeContext(
+            origin=self.upstream.name,
+            ids=Ids(f"{self._seed}:{self._turns}" if self._turns else self._seed),
+            tools=tools,
+            choices=request.choices if request is not None else 1,
+            legal_id=re.compile(pattern) if pattern else None,
+            freeform_client=native and self.client.traits.custom_calls,
+            open_calls=self._limits.open_calls,
+        )
+        self._turns += 1
+        self._turn = UpstreamTurn(self.upstream, context, self._limits, self._secrets)
+
+    # ---- the tools that the gateway runs
+
+    @property
+    def calls(self) -> tuple[GatewayCall, ...]:
+        """Calls that have to be run now: the upstream's turn is over, the answer is not."""
+        return self._loop.calls if self._loop is not None else ()
+
+    @property
+    def tool_runs(self) -> int:
+        """How many calls the gateway ran."""
+        return self._loop.runs if self._loop is not None else 0
+
+    def receive_outcomes(self, outcomes: Sequence[Outcome]) -> UpstreamRequest | None:
+        """What came of ``calls``, in their order. Gives the next upstream request, ``None`` if the answer is over.
+
+        Raises ``LocalProtocolError`` if nothing was to be run.
+        """
+        if self._loop is None:
+            raise LocalProtocolError("no tool of the gateway's was called")
+        self._answer.add(self._loop.fold(outcomes))
+        if self._loop.state is LoopState.OVER:
+            self._keep()
+            return None
+        made, known = self._render(self._loop.messages)
+        self._next_turn(known)
+        return made
+
+    def stop_tools(self) -> None:
+        """The time for tools is over: the answer ends where it stands, visibly."""
+        if self._loop is not None and self._loop.state is LoopState.RUNNING:
+            self._answer.add(self._loop.stop())
+
+    def _keep(self) -> None:
+        """Keeps the turns of an answer in which the gateway ran tools, for the client's next request."""
+        if self._loop is not None and self._loop.runs:
+            ids = (*self._loop.handed_over, *self._loop.shown)
+            self._past.keep(self._scope, ids, self._loop.messages, self._now)
 
     # ---- the answer
 
     @property
+    def head(self) -> AnswerHead | None:
+        """``None`` while it is held back."""
+        return self._answer.head
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the client wants a stream."""
+        return self._answer.streaming
+
+    @property
     def finished(self) -> bool:
         """The answer is over: nothing more is wanted from the upstream."""
-        return self._over
+        return self._answer.finished
+
+    @property
+    def error(self) -> Error | None:
+        """What the client was told of a failure."""
+        return self._answer.error
 
     @property
     def failed(self) -> bool:
         """The answer is an error, or ends in one."""
-        return self.error is not None
+        return self._answer.error is not None
+
+    @property
+    def finish(self) -> str | None:
+        """The canonical reason for the end."""
+        return self._answer.finish
+
+    @property
+    def usage(self) -> e.Usage | None:
+        """What the answer cost, as far as the upstream said."""
+        return self._answer.usage
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The whole answer as the client got it; known at its end, of a stream only where the dialect repeats it."""
+        return self._answer.body
 
     @property
     def dropped(self) -> dict[str, int]:
         """Content of the upstream's answer that had no form on the way, and how often."""
-        return self._assembler.losses
+        return self._turn.dropped
 
     @property
     def quirks(self) -> dict[str, int]:
         """How often each oddity of the upstream was repaired, by its slug."""
-        return self._assembler.quirks
+        return self._turn.quirks
 
     def receive_head(self, status: int, headers: Mapping[str, str]) -> None:
         """The upstream's status and headers (names in lower case)."""
-        self._status, self._headers = status, headers
+        self._turn.receive_head(status, headers)
 
     def receive_data(self, data: bytes) -> None:
         """Bytes of the upstream's body, in any cut."""
-        if self._over:
-            return
-        if self._status >= 300:
-            self._error_body = (self._error_body + data)[:ERROR_BODY_BYTES]
-            return
-        try:
-            self._decode(self._body.feed(data))
-        except RemoteProtocolError as fault:
-            self._assembler.abort(Error(kind=ErrorKind.BAD_UPSTREAM, message=str(fault)))
-        self._emit()
+        if not self._answer.finished:
+            self._tell(self._turn.receive_data(data))
 
     def receive_eof(self) -> None:
         """The upstream's body is over."""
-        if self._over:
-            return
-        if self._status >= 300:
-            self._fail(scrubbed_error(self._error_of_status(), self._secrets))
-            return
-        try:
-            self._decode(self._body.finish())
-        except RemoteProtocolError as fault:
-            self._assembler.abort(Error(kind=ErrorKind.BAD_UPSTREAM, message=str(fault)))
-        if not self._body.records and (looks := self._body.rubbish):
-            message = f"the upstream's answer is not a completion: {looks}"
-            self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
-        self._decoder.finish()
-        self._assembler.close()
-        self._emit()
+        if not self._answer.finished:
+            self._tell(self._turn.receive_eof())
 
     def receive_failure(self, error: Error) -> None:
         """The exchange with the upstream failed: no connection, a time-out, a broken transfer."""
-        if self._over:
-            return
-        if self._status >= 300:
-            self._fail(scrubbed_error(self._error_of_status(), self._secrets))
-            return
-        self._assembler.abort(error)
-        self._emit()
+        if not self._answer.finished:
+            self._tell(self._turn.receive_failure(error))
 
     def open_head(self) -> None:
         """The head has been held long enough: the client gets a 200 now, and failures travel in the stream."""
-        if self.head is None and not self._over and self.streaming:
-            self._assembler.open()
-            self._emit()
+        if self.head is None and not self.finished and self.streaming:
+            self._tell(self._turn.open())
 
     def data_to_send(self) -> bytes:
         """The bytes for the client since the last call."""
-        data = b"".join(self._out)
-        self._out.clear()
-        return data
+        return self._answer.data_to_send()
 
-    def _decode(self, records: list[Record]) -> None:
-        for record in records:
-            if self._assembler.closed:
-                return
-            if type(record) is Document:
-                self._decode_document(record.data)
-            else:
-                self._decoder.decode(record)  # type: ignore[arg-type]
-
-    def _decode_document(self, data: bytes) -> None:
-        try:
-            body = jsontext.parse(data)
-        except ValueError as fault:
-            self._assembler.fail(
-                Error(kind=ErrorKind.BAD_UPSTREAM, message=f"the upstream's JSON is malformed: {fault}")
-            )
-            return
-        self._decoder.decode_body(body)
-
-    def _emit(self) -> None:
-        events = self._assembler.take()
-        if not events:
-            return
+    def _tell(self, events: list[e.Event]) -> None:
         if self._recorder is not None:
             self._recorder.add(events)
-        last = events[-1]
-        if type(last) is e.ResponseError:
-            last = events[-1] = e.ResponseError(scrubbed_error(last.error, self._secrets))
-        if self.head is None and type(last) is e.ResponseError and (len(events) == 1 or not self.streaming):
-            self._fail(last.error)
-            return
-        if self.streaming:
-            self._send_stream(events)
-        else:
-            self._whole.add(events)
-            if type(last) is e.ResponseEnd:
-                self._send_whole()
-        self._note(events)
-
-    def _send_stream(self, events: list[e.Event]) -> None:
-        if self.head is None:
-            kind = "application/json" if self._array else "text/event-stream"
-            self.head = AnswerHead(200, {"content-type": kind, "cache-control": "no-cache"})
-        self._out.append(self._encoder.encode(events))
-
-    def _send_whole(self) -> None:
-        response = self._whole.response
-        if response is None:
-            raise LocalProtocolError("a stream ended without a whole response")
-        self.head = AnswerHead(200, {"content-type": "application/json"})
-        self._out.append(jsontext.render(self.client.render_response(response, self._context)))
-
-    def _note(self, events: list[e.Event]) -> None:
-        for event in events[-2:]:
-            match event:
-                case e.UsageUpdate(usage):
-                    self.usage = usage
-                case e.ResponseEnd(finish=finish):
-                    self.finish, self._over = finish.value, True
-                case e.ResponseError(error):
-                    self.error, self._over = error, True
-
-    # ---- failures
-
-    def _error_of_status(self) -> Error:
-        """The error in an upstream's answer with an error status."""
-        try:
-            body: Any = jsontext.parse(self._error_body)
-        except ValueError:
-            body = describe(self._error_body)
-        error = self.upstream.parse_error(self._status, body)
-        if self._status < 400:
-            message = f"the upstream answered with the redirect {self._status}, which is not followed"
-            error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
-        elif error.kind in (ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION) or self._status in (401, 403):
-            message = f"the upstream {self.upstream.name} server refused the gateway's own key: {error.message}"
-            error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_refused_gateway")
-        if error.retry_after is None and (seconds := _seconds(self._headers.get("retry-after", ""))) is not None:
-            error = msgspec.structs.replace(error, retry_after=seconds)
-        return error
-
-    def _fail(self, error: Error) -> None:
-        """Nothing went out yet: the client gets an HTTP status and an error body."""
-        self.error, self._over = error, True
-        body = self.client.render_error(error, self._request_id)
-        headers = {"content-type": "application/json", **self.client.error_headers(error)}
-        self.head = AnswerHead(self.client.status_of(error), headers)
-        self._out.append(jsontext.render(body))
+        if self._loop is not None and events:
+            events = self._loop.receive(events)
+            if self._loop.state is LoopState.OVER:
+                self._keep()
+        self._answer.add(events)
 
 
-def _seconds(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _lossy(losses: Sequence[Loss]) -> Error:
+    """The refusal of a request that could not cross whole, with the paths of what would be lost."""
+    told = [f"{loss.path} ({loss.reason})" for loss in losses[:_TOLD]]
+    if len(losses) > _TOLD:
+        told.append(f"{len(losses) - _TOLD} more")
+    return invalid_request(f"strict: the upstream cannot be given {'; '.join(told)}", losses[0].path)

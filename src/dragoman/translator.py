@@ -32,7 +32,8 @@ class Translator(Exchange):
     ``accepts`` are facts about the upstream (design/requests.md, 7). ``ids`` is the seed of the ids
     that have to be made; by default it comes from the client's body, so that the same exchange
     gives the same bytes, and two turns of one history never share an id. ``now`` is a Unix time
-    in seconds, for dialects that date their answers.
+    in seconds, for dialects that date their answers. ``strict``: a request of which something would be lost is
+    refused.
 
     Raises ``KeyError`` for an unknown dialect and ``ValueError`` for unknown facts.
     """
@@ -46,13 +47,20 @@ class Translator(Exchange):
         ids: str | None = None,
         now: int = 0,
         limits: StreamLimits | None = None,
+        strict: bool = False,
     ) -> None:
         try:
             facts = msgspec.convert(dict(accepts or {}), Facts)
         except msgspec.ValidationError as fault:
             raise ValueError(f"accepts: {fault}") from None
         super().__init__(
-            dialects.get(client), dialects.get(upstream), seed=ids or "", now=now, facts=facts, limits=limits
+            dialects.get(client),
+            dialects.get(upstream),
+            seed=ids or "",
+            now=now,
+            facts=facts,
+            limits=limits,
+            strict=strict,
         )
         self._seeded = ids is not None
 
@@ -64,6 +72,7 @@ class Translator(Exchange):
         path_model: str | None = None,
         path_stream: bool | None = None,
         array: bool = False,
+        echo: Mapping[str, Any] | None = None,
     ) -> UpstreamRequest:
         """The client's request for the upstream; ``upstream_model`` is another name of the model there.
 
@@ -81,4 +90,4 @@ class Translator(Exchange):
         if not isinstance(body, dict):
             raise InvalidRequest(invalid_request("the body must be a JSON object"))
         model = upstream_model or path_model or body.get("model") or ""
-        return super().request(body, str(model), path_model=path_model, path_stream=path_stream, array=array)
+        return super().request(body, str(model), path_model=path_model, path_stream=path_stream, array=array, echo=echo)

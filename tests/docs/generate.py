@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -40,25 +40,28 @@ class Section(msgspec.Struct, frozen=True):
 
     def put_into(self, page: str) -> str:
         """The page with this section as the code has it now."""
-        before, found, rest = page.partition(f"<!-- generated: {self.name} -->\n")
-        old, ended, after = rest.partition("<!-- end -->")
-        if not found or not ended:
-            raise ValueError(f"{self.page}: there is no place for {self.name}")
-        return before + found + self._table(by_hand(old)) + ended + after
-
-    def _table(self, known: dict[str, Row]) -> str:
+        before, _, after = self._parted(page)
+        known = self.by_hand(page)
         lines = [_line(self.head), _line(("---",) * len(self.head))]
         for row in self.rows():
             kept = known.get(row[0], ())[len(row) :]
             empty = ("",) * (len(self.head) - len(row) - len(kept))
             lines.append(_line((*row, *kept, *empty)))
-        return "\n" + "".join(lines) + "\n"
+        return before + "\n" + "".join(lines) + "\n" + after
 
+    def by_hand(self, page: str) -> dict[str, Row]:
+        """The rows as they stand in the page, by their first cell."""
+        lines = [line for line in self._parted(page)[1].splitlines() if line[:1] == "|"]
+        rows = [tuple(cell.strip() for cell in _CELLS.split(line)[1:-1]) for line in lines]
+        return {row[0]: row for row in rows}
 
-def by_hand(table: str) -> dict[str, Row]:
-    """The rows of a table by their first cell."""
-    rows = (tuple(cell.strip() for cell in _CELLS.split(line)[1:-1]) for line in table.splitlines() if line[:1] == "|")
-    return {row[0]: row for row in rows}
+    def _parted(self, page: str) -> tuple[str, str, str]:
+        """The page up to this section's table, the table, and the rest."""
+        head, found, rest = page.partition(f"<!-- generated: {self.name} -->\n")
+        table, ended, after = rest.partition("<!-- end -->")
+        if not found or not ended:
+            raise ValueError(f"{self.page}: there is no place for {self.name}")
+        return head + found, table, ended + after
 
 
 def _line(cells: Row) -> str:
@@ -75,6 +78,7 @@ def code(text: object) -> str:
 def events() -> Iterator[Row]:
     for kind in get_args(e.Event):
         said = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].replace("``", "`").split())
+        said = re.sub(r" \(design/[^)]*\)", "", said)
         members = ", ".join(code(name) for name in kind.__struct_fields__)
         yield code(kind.__name__), members, said
 
@@ -88,6 +92,8 @@ def transitions() -> Iterator[Row]:
 
 # ---- quirks
 
+QUIRK_COLUMNS = ("slug", "what servers do", "what dragoman does", "seen in")
+
 
 def quirks(catalogue: dict[str, str]) -> Callable[[], Iterator[Row]]:
     return lambda: ((code(slug), sentence) for slug, sentence in sorted(catalogue.items()))
@@ -95,30 +101,49 @@ def quirks(catalogue: dict[str, str]) -> Callable[[], Iterator[Row]]:
 
 # ---- configuration
 
+_WHOLE = (settings.Address, settings.UpstreamTimeouts, settings.Accepts)
+"""Values whose members have no rows of their own."""
 
-def keys(kind: type[msgspec.Struct], prefix: str = "") -> Iterator[Row]:
-    """The keys of a part of the configuration, and their defaults."""
-    for field in msgspec.structs.fields(kind):
-        yield code(prefix + field.name), "required" if field.required else default(field.default)
+
+def keys(part: str) -> Callable[[], Iterator[Row]]:
+    """The keys of one part of the configuration, and their defaults; of "", those that are in no part."""
+    fields = msgspec.structs.fields(settings.Settings)
+    own = [field for field in fields if (field.name == part if part else not _inner(field))]
+    return lambda: (row for field in own for row in _keys(field.name, field))
+
+
+def parts() -> list[str]:
+    """The keys that hold further keys."""
+    return [field.name for field in msgspec.structs.fields(settings.Settings) if _inner(field)]
+
+
+def _inner(field: Any) -> tuple[type[msgspec.Struct], str] | None:
+    """The kind of what a key holds, if that has keys of its own, and what stands between."""
+    kind, between = field.type, "."
+    if get_origin(kind) is dict:
+        kind, between = get_args(kind)[1], ".NAME."
+    is_part = isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in _WHOLE
+    return (kind, between) if is_part else None
+
+
+def _keys(place: str, field: Any) -> Iterator[Row]:
+    if inner := _inner(field):
+        for below in msgspec.structs.fields(inner[0]):
+            yield from _keys(f"{place}{inner[1]}{below.name}", below)
+    else:
+        yield code(place), "required" if field.required else default(field.default)
+
+
+def facts() -> Iterator[Row]:
+    for field in msgspec.structs.fields(Facts):
+        yield code(field.name), default(field.default)
 
 
 def default(value: Any) -> str:
-    if value is None or value is msgspec.NODEFAULT:
-        return "–"
     if isinstance(value, bool):
         return code(str(value).lower())
-    return code(f"{value:g}" if isinstance(value, float) else value)
-
-
-def top_keys() -> Iterator[Row]:
-    for field in msgspec.structs.fields(settings.Settings):
-        plain = isinstance(field.default, settings.Address | bool)
-        yield code(field.name), default(field.default) if plain else "–"
-
-
-def upstream_keys() -> Iterator[Row]:
-    for field in msgspec.structs.fields(settings.UpstreamSettings):
-        yield code(field.name), "required" if field.required else "–"
+    shown = isinstance(value, str | int | float | settings.Address)
+    return code(f"{value:g}" if isinstance(value, float) else value) if shown else "–"
 
 
 def variables() -> Iterator[Row]:
@@ -132,14 +157,11 @@ SECTIONS = [
     Section("events", DOCS / "events.md", ("event", "members", "meaning"), events),
     Section("transitions", DOCS / "events.md", ("", *(state.value for state in StreamState)), transitions),
     *(
-        Section(f"quirks of {name}", DOCS / "quirks.md", ("slug", "what servers do", "what dragoman does", "seen in"), quirks(found))
+        Section(f"quirks of {name}", DOCS / "quirks.md", QUIRK_COLUMNS, quirks(found))
         for name, found in {"streams": QUIRKS, **{name: dialects.get(name).quirks for name in dialects.names()}}.items()
     ),
-    Section("keys", CONFIGURATION, ("key", "default", "meaning"), top_keys),
-    Section("upstream keys", CONFIGURATION, ("key", "default", "meaning"), upstream_keys),
-    Section("timeouts", CONFIGURATION, ("key", "default", "meaning"), lambda: keys(settings.Timeouts, "timeouts.")),
-    Section("limits", CONFIGURATION, ("key", "default", "meaning"), lambda: keys(settings.Limits, "limits.")),
-    Section("facts", CONFIGURATION, ("fact", "default", "values", "effect"), lambda: keys(Facts)),
+    *(Section(part or "keys", CONFIGURATION, ("key", "default", "meaning"), keys(part)) for part in ("", *parts())),
+    Section("facts", CONFIGURATION, ("fact", "default", "values", "effect"), facts),
     Section("variables", CONFIGURATION, ("variable", "upstream", "dialect", "base URL"), variables),
 ]
 

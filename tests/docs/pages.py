@@ -81,7 +81,9 @@ def matches(shown: str, real: str) -> bool:
 
     Ids and times that differ from run to run are not compared.
     """
-    pattern = "".join("(?:[^\n]*\n)*?" if line.strip() == "…" else _pattern(line) for line in _plain(shown).splitlines())
+    pattern = "".join(
+        "(?:[^\n]*\n)*?" if line.strip() == "…" else _pattern(line) for line in _plain(shown).splitlines()
+    )
     return re.fullmatch(pattern, _plain(real)) is not None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -18,32 +19,44 @@ from tests.docs.pages import ROOT, Block, blocks, matches
 BIN = Path(sys.executable).parent
 DEMO = "127.0.0.1:4180"
 _MARK = "\x1e"
-_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*|\n> .*)*)\n", re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def demo() -> Iterator[str]:
-    """Where the demo listens, once for all examples."""
-    process = subprocess.Popen(
+@contextlib.contextmanager
+def serving() -> Iterator[str]:
+    """The demo on a port of its own; gives what it printed when it began to listen."""
+    with subprocess.Popen(
         [BIN / "dragoman", "serve", "--demo", "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert process.stdout
-    try:
-        greeting = process.stdout.readline()
-        yield greeting.split("http://")[1].split()[0]
-    finally:
-        process.kill()
-        process.communicate()
+    ) as process:
+        try:
+            assert process.stdout
+            printed = ""
+            for line in process.stdout:
+                printed += line
+                if "curl" in line:
+                    break
+            assert "curl" in printed
+            yield printed
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    """Where the demo listens, once for all examples."""
+    with serving() as printed:
+        yield printed.split("http://")[1].split()[0]
 
 
 @pytest.mark.parametrize("block", blocks("runs", "python"), ids=repr)
-def test_python(block: Block, tmp_path: Path) -> None:
+def test_python(block: Block, demo: str, tmp_path: Path) -> None:
+    code = block.text.replace(DEMO, demo)
     done = subprocess.run(
-        [sys.executable, "-c", block.text], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     if block.prints is not None:
@@ -71,10 +84,10 @@ def test_console(block: Block, demo: str, tmp_path: Path) -> None:
 
 
 def _session(text: str) -> tuple[list[str], list[str]]:
-    """The commands of a console, and what the page shows after each."""
+    """The commands of a console, and what the page shows after each. ``> `` begins a further line of a command."""
     before, *pieces = _COMMAND.split(text)
     assert not before
-    return pieces[0::2], pieces[1::2]
+    return [command.replace("\n> ", "\n") for command in pieces[0::2]], pieces[1::2]
 
 
 @pytest.mark.parametrize("block", blocks("configuration", "yaml"), ids=repr)
@@ -83,7 +96,7 @@ def test_configuration(block: Block) -> None:
     assert load(block.text, dict.fromkeys(variables, "a-key")).upstreams
 
 
-def test_make_serve(demo: str) -> None:
+def test_make_serve() -> None:
     """The page shows what ``make serve`` prints: the command and the greeting."""
     (block,) = (block for block in blocks("", "console") if "make serve" in block.text)
     command, _, greeting = block.text.partition("\n")
@@ -91,17 +104,8 @@ def test_make_serve(demo: str) -> None:
     assert command == "$ make serve"
     assert target
     assert target[1] == "$(BIN)/dragoman serve --demo $(ARGS)"
-    with subprocess.Popen(
-        [BIN / "dragoman", "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout
-        real = ""
-        while "curl" not in real:
-            line = process.stdout.readline()
-            assert line, real
-            real += line
-        process.kill()
-    real = re.sub(r"127\.0\.0\.1:\d+", DEMO, real)
+    with serving() as printed:
+        real = re.sub(r"127\.0\.0\.1:\d+", DEMO, printed)
     assert matches(greeting, real), real
 
 

@@ -10,6 +10,7 @@ from typing import Any, AnyStr, NamedTuple
 
 from hypothesis import strategies as st
 
+from dragoman import jsontext
 from dragoman.canonical import events as e
 from dragoman.names import ToolIdentity
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
@@ -40,7 +41,7 @@ def cut(draw: st.DrawFn, text: AnyStr) -> list[AnyStr]:
     """The text in non-empty pieces."""
     if len(text) < 2:
         return [text] if text else []
-    places = draw(st.lists(st.integers(1, len(text) - 1), max_size=8, unique=True))
+    places: set[int] = draw(st.sets(st.integers(1, len(text) - 1), max_size=8))
     edges = [0, *sorted(places), len(text)]
     return [text[a:b] for a, b in pairwise(edges)]
 
@@ -51,6 +52,12 @@ def awkward(text: AnyStr) -> Iterator[list[AnyStr]]:
     for place in sorted({1, len(text) // 2, len(text) - 1} - {0, len(text)}):
         yield [text[:place], text[place:]]
     yield [text[n : n + 1] for n in range(len(text))]
+
+
+def as_sent(text: str) -> str:
+    """A delta as it comes out of JSON, where it is a string of its own."""
+    sent: str = jsontext.parse(json.dumps(text))
+    return sent
 
 
 class CallRecord(NamedTuple):

@@ -18,6 +18,7 @@ PROOF = Opaque("messages", "signature", "c2ln")
 OTHER = Opaque("messages", "redacted", "cmVk")
 CITATION = e.Citation(url="https://example.com")
 TOOL = e.ServerTool("messages", ({"type": "x"},))
+RUN = e.ToolRun(id="a", server="s", name="run", arguments="{}", output="x")
 IMAGE = e.Media(media_type="image/png", data="aQ==")
 
 
@@ -54,6 +55,15 @@ def test_reasoning_keeps_its_proofs_in_order() -> None:
     assert found == (ReasoningBlock(text="ab", opaque=(PROOF, OTHER)), ReasoningBlock(text="", summary=True))
 
 
+def test_parts_of_reasoning_are_remembered_by_where_they_begin() -> None:
+    found = blocks(
+        e.ReasoningStart(summary=True), e.ReasoningDelta("ab"), e.ReasoningDelta("c", part=True),
+        e.ReasoningDelta("d"), e.ReasoningDelta("e", part=True), e.ReasoningEnd(),
+        e.ReasoningStart(), e.ReasoningDelta("f"), e.ReasoningEnd(),
+    )  # fmt: skip
+    assert found == (ReasoningBlock(text="abcde", summary=True, parts=(2, 4)), ReasoningBlock(text="f"))
+
+
 def test_calls() -> None:
     found = blocks(
         e.ToolCallStart(id="a", name="run", signature=PROOF), e.ToolCallDelta('{"a"'), e.ToolCallDelta(":1}"),
@@ -70,7 +80,7 @@ def test_calls() -> None:
 
 
 def test_blocks_in_one_event() -> None:
-    assert blocks(TOOL, IMAGE) == (TOOL, IMAGE)
+    assert blocks(TOOL, RUN, IMAGE) == (TOOL, RUN, IMAGE)
 
 
 def test_envelope_end_and_usage() -> None:
@@ -112,7 +122,7 @@ def test_choices_are_apart_and_in_order() -> None:
     assert accumulator.response is None
     accumulator.add([e.InChoice(2, END), END])
     assert accumulator.response is not None
-    texts = [choice.blocks[0].text for choice in accumulator.response.choices]  # type: ignore[union-attr]
+    texts = [choice.blocks[0].text for choice in accumulator.response.choices]
     assert texts == ["a", "b", "c"]
 
 

@@ -208,6 +208,11 @@ def test_repeats() -> None:
     arguments.feed(' {"a":1}')
     assert all(arguments.repeats(text) for text in ("", "\n", '{"a"', '{"a":1}', ' {"a":1}\n'))
     assert not any(arguments.repeats(text) for text in ('{"b"', '{"a":1}x', '"a"'))
+    undecided = JSONArguments(Notes())
+    undecided.feed('{"a":')
+    undecided.feed('{"a":1}')  # whole, if it is a snapshot
+    assert undecided.repeats('{"a":1}')
+    assert not undecided.repeats('{"a":2}')
 
 
 def test_a_surrogate_pair_cut_over_two_deltas() -> None:

@@ -15,7 +15,7 @@ from tests.streaming.test_order import CALL, END, ERROR, KINDS, REASONING, START
 CONTEXT = EncodeContext(model="m", ids=Ids("seed"), now=0)
 METHODS = (
     "response_start", "text_start", "text_delta", "citation_added", "text_end", "reasoning_start", "reasoning_delta",
-    "reasoning_end", "tool_call_start", "tool_call_delta", "tool_call_end", "server_tool", "media", "usage_update",
+    "reasoning_end", "tool_call_start", "tool_call_delta", "tool_call_end", "server_tool", "tool_run", "media", "usage_update",
     "response_end", "response_error",
 )  # fmt: skip
 
@@ -76,10 +76,16 @@ def test_the_choice_is_known_while_its_event_is_written() -> None:
     assert encoder.choice == 0
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "tool_run"])
 def test_a_dialect_has_to_write_every_kind(name: str) -> None:
     with pytest.raises(NotImplementedError):
         getattr(StreamEncoder(CONTEXT), name)(START)
+
+
+def test_a_tool_that_the_gateway_ran_is_hidden_unless_the_dialect_has_a_form() -> None:
+    encoder = StreamEncoder(CONTEXT)
+    encoder.tool_run(e.ToolRun(id="a", server="s", name="run", arguments="{}", output="x"))
+    assert encoder.out == []
 
 
 def test_no_kind_of_event_is_forgotten() -> None:

@@ -10,10 +10,14 @@ from dragoman.exceptions import LocalProtocolError
 from dragoman.streaming.order import TRANSITIONS, LegalOrder, StreamState
 
 START = e.ResponseStart()
-TEXT = [e.TextStart(), e.TextDelta("a"), e.CitationAdded(e.Citation()), e.TextEnd()]
-REASONING = [e.ReasoningStart(), e.ReasoningDelta("a"), e.ReasoningEnd()]
-CALL = [e.ToolCallStart(id="a", name="run"), e.ToolCallDelta("{}"), e.ToolCallEnd()]
-WHOLE = [e.ServerTool("messages", ()), e.Media(media_type="image/png")]
+TEXT: list[e.Event] = [e.TextStart(), e.TextDelta("a"), e.CitationAdded(e.Citation()), e.TextEnd()]
+REASONING: list[e.Event] = [e.ReasoningStart(), e.ReasoningDelta("a"), e.ReasoningEnd()]
+CALL: list[e.Event] = [e.ToolCallStart(id="a", name="run"), e.ToolCallDelta("{}"), e.ToolCallEnd()]
+WHOLE: list[e.Event] = [
+    e.ServerTool("messages", ()),
+    e.ToolRun(id="a", server="s", name="run", arguments="{}", output="x"),
+    e.Media(media_type="image/png"),
+]
 USAGE = e.UsageUpdate(e.Usage(input=1))
 END = e.ResponseEnd(finish=e.FinishReason.STOP)
 ERROR = e.ResponseError(Error(kind=ErrorKind.SERVER, message="no"))
@@ -32,7 +36,7 @@ TO_STATE: dict[StreamState, list[e.Event]] = {
 
 LEGAL: dict[StreamState, set[type]] = {
     StreamState.IDLE: {e.ResponseStart, e.ResponseError},
-    StreamState.OPEN: {e.TextStart, e.ReasoningStart, e.ToolCallStart, e.ServerTool, e.Media, e.UsageUpdate, e.ResponseEnd, e.ResponseError},
+    StreamState.OPEN: {e.TextStart, e.ReasoningStart, e.ToolCallStart, e.ServerTool, e.ToolRun, e.Media, e.UsageUpdate, e.ResponseEnd, e.ResponseError},
     StreamState.TEXT: {e.TextDelta, e.CitationAdded, e.TextEnd, e.ResponseError},
     StreamState.REASONING: {e.ReasoningDelta, e.ReasoningEnd, e.ResponseError},
     StreamState.CALL: {e.ToolCallDelta, e.ToolCallEnd, e.ResponseError},

@@ -41,8 +41,7 @@ def translated(model: str, client: str, *, stream: bool) -> tuple[Exchange, byte
     body = BODY | {"model": model, "stream": stream}
     exchange = Exchange(dialects.get(client), dialects.get("chat"), seed="test", now=1)
     request = dialects.get("chat").parse_request(body, None, None)
-    exchange.streaming = stream
-    exchange.begin(request)
+    exchange.begin(request, streaming=stream)
     given = answer(body, token="test", now=1)
     exchange.receive_head(given.status, {"content-type": given.content_type})
     for piece in given.pieces:
@@ -69,7 +68,7 @@ def test_what_comes_out_is_well_formed_in_every_dialect(model: str, client: str)
 def test_the_repaired_stream_says_what_the_whole_answer_says(model: str) -> None:
     body = BODY | {"model": model, "stream": True}
     exchange = Exchange(dialects.get("chat"), dialects.get("chat"), seed="test", now=1)
-    exchange.begin(dialects.get("chat").parse_request(body, None, None))
+    exchange.begin(dialects.get("chat").parse_request(body, None, None), streaming=False)
     exchange.receive_head(200, {})
     exchange.receive_data(b"".join(answer(body, token="test", now=1).pieces))
     exchange.receive_eof()

@@ -33,4 +33,4 @@ def original(id: str) -> str:
         found = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode("utf-8", "surrogatepass")
     except (binascii.Error, ValueError):
         return id
-    return found if alias(found) == id else id
+    return found if found and alias(found) == id else id

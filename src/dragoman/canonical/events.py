@@ -1,6 +1,6 @@
 """The canonical stream: what an answer says, in the one legal order.
 
-    ResponseStart · (Text | Reasoning | ToolCall | ServerTool | Media blocks) · UsageUpdate · ResponseEnd
+    ResponseStart · (Text | Reasoning | ToolCall | ServerTool | ToolRun | Media blocks) · UsageUpdate · ResponseEnd
     ResponseStart · …                                                                     · ResponseError
     ResponseError                                                          (nothing was said before)
 
@@ -192,6 +192,21 @@ class ServerTool(_Event, frozen=True):
     items: tuple[dict[str, Any], ...]
 
 
+class ToolRun(_Event, frozen=True, kw_only=True):
+    """A tool that the *gateway* ran, with what came of it: shown where the client's dialect has a form
+    that no client runs, else left out (design/streams.md, 12).
+
+    ``arguments`` is JSON text; ``output`` the text of the result; ``error``: the tool failed.
+    """
+
+    id: str
+    server: str
+    name: str
+    arguments: str
+    output: str
+    error: bool = False
+
+
 class Media(_Event, frozen=True, kw_only=True):
     """An image or a sound that the model made: base64 ``data``, or a ``url``."""
 
@@ -251,6 +266,7 @@ Event = (
     | ToolCallDelta
     | ToolCallEnd
     | ServerTool
+    | ToolRun
     | Media
     | UsageUpdate
     | ResponseEnd

@@ -16,6 +16,8 @@ from dragoman.canonical.opaque import Opaque
 
 
 class Role(StrEnum):
+    """Whose voice a message is. ``DEVELOPER`` ranks below ``SYSTEM`` where a dialect knows both."""
+
     SYSTEM = "system"
     DEVELOPER = "developer"
     USER = "user"
@@ -23,6 +25,8 @@ class Role(StrEnum):
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody says."""
+
     text: str
     cache: dict[str, Any] | None = None
     """The cache marker that stood on this part, in ``messages`` form (``{"type": "ephemeral"}``)."""
@@ -55,17 +59,23 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audio(msgspec.Struct, frozen=True, kw_only=True):
+    """A sound; ``data`` is base64."""
+
     media_type: str
     data: str
 
 
 class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model thought in an earlier turn, with its proofs; ``summary`` as in ``ReasoningStart``."""
+
     text: str = ""
     summary: bool = False
     opaque: tuple[Opaque, ...] = ()
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the model would not answer in an earlier turn."""
+
     text: str
 
 
@@ -99,10 +109,18 @@ class Native(msgspec.Struct, frozen=True, kw_only=True):
     value: dict[str, Any]
 
 
-Part = Text | Image | Document | Audio | Reasoning | Refusal | ToolCall | ToolResult | Native
+class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of the gateway's that the client was shown, and echoes (``events.ToolRun``)."""
+
+    id: str
+
+
+Part = Text | Image | Document | Audio | Reasoning | Refusal | ToolCall | ToolResult | ToolRun | Native
 
 
 class Message(msgspec.Struct, frozen=True):
+    """One voice's contribution to the history: its parts in order."""
+
     role: Role
     parts: tuple[Part, ...]
 

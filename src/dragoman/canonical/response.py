@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
-from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, ToolKind, Usage
+from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, ToolKind, ToolRun, Usage
 from dragoman.canonical.opaque import Opaque
 
 
 class TextBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """Text with its sources; ``refusal`` as in ``TextStart``."""
+
     text: str
     refusal: bool = False
     citations: tuple[Citation, ...] = ()
@@ -48,7 +50,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True, kw_only=True):
     native: dict[str, Any] | None = None
 
 
-Block = TextBlock | ReasoningBlock | ToolCallBlock | ServerTool | Media
+Block = TextBlock | ReasoningBlock | ToolCallBlock | ServerTool | ToolRun | Media
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dragoman import dialects
 from dragoman.commands import pipes
-from dragoman.commands.translate import begun
+from dragoman.commands.translate import carried
 from dragoman.streaming.quirks import QUIRKS
 
 
@@ -13,21 +13,13 @@ def check(dialect: str, file: str, request: str | None) -> int:
 
     Quirks are named as they appear, violations once the whole body was seen.
     """
-    exchange = begun(dialect, dialect, request)
     catalogue = QUIRKS | dialects.get(dialect).quirks
     seen: set[str] = set()
     body = bytearray()
-    kind: bool | None = None
-    for data in pipes.chunks(file):
+    for exchange, data in carried(dialect, dialect, file, request):
         body += data
-        if kind is None and (kind := pipes.is_stream(bytes(body))) is not None:
-            exchange.streaming = kind
-        exchange.receive_data(data)
         exchange.data_to_send()
         _name_quirks(exchange.quirks, seen, catalogue)
-    exchange.receive_eof()
-    exchange.data_to_send()
-    _name_quirks(exchange.quirks, seen, catalogue)
     for what, count in exchange.dropped.items():
         print(f"loss {what} ({count})")
     violations = dialects.get(dialect).check(bytes(body))

@@ -23,11 +23,15 @@ def serve(config: str | None, demo: bool, host: str | None, port: int | None) ->
         found = _found(config, demo)
         settings = _settings(found.settings, host, port)
     except ConfigurationError as error:
-        click.echo("dragoman: the configuration has mistakes:", err=True)
-        for mistake in error.mistakes:
-            click.echo(f"  {mistake}", err=True)
-        return 2
+        return _complain(error)
     return _listen(settings, found.source)
+
+
+def _complain(error: ConfigurationError) -> int:
+    click.echo("dragoman: the configuration has mistakes:", err=True)
+    for mistake in error.mistakes:
+        click.echo(f"  {mistake}", err=True)
+    return 2
 
 
 def _found(config: str | None, demo: bool) -> Found:
@@ -60,12 +64,15 @@ def _listen(settings: Settings, source: str) -> int:
 
     services = _services(settings)
     try:
+        gateway = Gateway(settings, services)
+    except ConfigurationError as error:
+        return _complain(error)
+    try:
         sock = server.bind(settings.listen)
     except OSError as error:
         click.echo(f"dragoman: cannot listen on {settings.listen}: {error.strerror or error}", err=True)
         return 1
     address = Address(settings.listen.host, sock.getsockname()[1])
-    gateway = Gateway(settings, services)
     server.run(gateway, sock, settings.timeouts.drain, lambda: _greet(address, settings, services, source))
     return 0
 
@@ -87,8 +94,8 @@ def _greet(address: Address, settings: Settings, services: dict[str, Service], s
     click.echo(f"dragoman listens on http://{address} ({source})\n")
     for dialect in map(dialects.get, dialects.names()):
         for route in dialect.routes:
-            click.echo(f"  POST {route.path:<48} {dialect.title}")
-    click.echo("  GET  /v1/models, /health\n")
+            click.echo(f"  {route.method:<6} {route.path:<48} {dialect.title}")
+    click.echo("  GET    /v1/models, /health\n")
     click.echo("Upstreams: " + ", ".join(f"{name} ({service.dialect.name})" for name, service in services.items()))
     click.echo("Try:\n  " + _line_to_try(address, settings, services))
 

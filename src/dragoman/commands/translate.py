@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from dragoman import dialects, jsontext
-from dragoman.canonical.request import Loss
+from dragoman.canonical.request import Loss, Request
 from dragoman.commands import pipes
 from dragoman.dialects.contract import Facts
 from dragoman.exceptions import InvalidRequest
@@ -17,22 +18,9 @@ _SEED = "dragoman translate"  # the same input gives the same output
 
 def translate_answer(upstream: str, client: str, file: str, request: str | None) -> int:
     """An upstream's stream or body to a client's; returns the exit status. Raises ``UsageError``."""
-    exchange = begun(upstream, client, request)
     out = sys.stdout.buffer
-    head, known = b"", False
-    for data in pipes.chunks(file):
-        if not known:
-            head += data
-            streaming = pipes.is_stream(head)
-            if streaming is None:
-                continue
-            exchange.streaming, known, data = streaming, True, head
-        exchange.receive_data(data)
+    for exchange, _ in carried(upstream, client, file, request):
         pipes.write(out, exchange.data_to_send())
-    if head and not known:
-        exchange.receive_data(head)
-    exchange.receive_eof()
-    pipes.write(out, exchange.data_to_send())
     if not exchange.streaming:
         pipes.write(out, b"\n")
     for what, count in exchange.dropped.items():
@@ -42,18 +30,37 @@ def translate_answer(upstream: str, client: str, file: str, request: str | None)
     return pipes.VIOLATIONS if exchange.failed else pipes.CLEAN
 
 
-def begun(upstream: str, client: str, request: str | None) -> Exchange:
-    """An exchange whose request has been read (from a file, if there is one), ready for the answer."""
+def carried(upstream: str, client: str, file: str, request: str | None) -> Iterator[tuple[Exchange, bytes]]:
+    """Reads an upstream's answer: the exchange after each piece, and the piece; the last one is the end.
+
+    The body tells whether it is a stream. Raises ``UsageError``.
+    """
     exchange = Exchange(dialects.get(client), dialects.get(upstream), seed=_SEED, now=0)
-    if request is None:
-        exchange.begin(None)
-    else:
-        try:
-            exchange.begin(dialects.get(client).parse_request(pipes.json_file(request), *_path_facts(client)))
-        except InvalidRequest as fault:
-            raise pipes.UsageError(f"{request}: {_said(fault)}") from None
-    exchange.receive_head(200, {})
-    return exchange
+    asked = _request(client, request)
+    head, begun = b"", False
+    for data in pipes.chunks(file):
+        if not begun:
+            head += data
+            if (streaming := pipes.is_stream(head)) is None:
+                continue
+            exchange.begin(asked, streaming=streaming)
+            begun, data = True, head
+        exchange.receive_data(data)
+        yield exchange, data
+    if not begun:
+        exchange.begin(asked, streaming=False)
+        exchange.receive_data(head)
+    exchange.receive_eof()
+    yield exchange, b"" if begun else head
+
+
+def _request(client: str, file: str | None) -> Request | None:
+    if file is None:
+        return None
+    try:
+        return dialects.get(client).parse_request(pipes.json_file(file), *_path_facts(client))
+    except InvalidRequest as fault:
+        raise pipes.UsageError(f"{file}: {_said(fault)}") from None
 
 
 def translate_request(client: str, upstream: str, file: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
@@ -80,14 +80,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """chat: usage may be asked for in a stream."""
     reasoning_model: bool = False
     """chat: ``max_completion_tokens`` in place of ``max_tokens``, and no sampling parameters."""
-    max_output_tokens: int | None = None
+    max_output_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Tokens: the limit where the client gives none and the dialect demands one, and the cap of any."""
     thinking: Literal["budget", "adaptive", False] | None = None
     """messages: ``thinking.budget_tokens``, or ``adaptive`` with ``output_config.effort``, or nothing.
     The default is ``adaptive``, and what a client of the dialect itself asked for."""
     gemini_thinking: Literal["budget", "level"] = "level"
     """gemini: ``thinkingBudget``, or ``thinkingLevel``, whose lowest stands for none."""
-    max_thinking_budget: int | None = None
+    max_thinking_budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Tokens: the cap of a thinking budget."""
     assistant_prefill: bool = True
     """A final assistant turn is continued; else the user asks to continue."""
@@ -138,6 +138,14 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Its servers verify proofs of reasoning, unless the upstream's facts say otherwise."""
 
 
+class Members(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a request body of the dialect has its history, its tools, and the choice among them."""
+
+    history: str = "messages"
+    tools: str = "tools"
+    choice: str = "tool_choice"
+
+
 class Crossing(msgspec.Struct, frozen=True, kw_only=True):
     """A request on its way to another dialect: its history is arranged, its names and tools fit the target.
 
@@ -175,6 +183,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The id of an answer, from a seed."""
     missing: Callable[[str], Error]
     """The error for a previous answer of this id that is not held."""
+    take: Callable[[JSON], tuple[JSON, list[JSON]]]
+    """An answer, parted into what it is without its items, and its items."""
+    put: Callable[[JSON, Sequence[JSON]], JSON]
+    """The answer made whole again."""
     page: Callable[[Sequence[JSON], Mapping[str, str]], JSON]
     """A page of a list of items, by the parameters of the query. Raises ``InvalidRequest``."""
     deleted: Callable[[str], JSON]
@@ -235,6 +247,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """What a strict client would reject in a body, streamed or whole."""
 
     traits: Traits = Traits()
+    members: Members = Members()
     base_path: str = ""
     """What the dialect's official SDK has in its base URL beyond the host (``/v1``, or nothing)."""
     adapt_count: Callable[[JSON, Request, Facts], UpstreamRequest] | None = None

@@ -229,3 +229,12 @@ def authorize(key: str) -> dict[str, str]:
 def client_headers(request_id: str) -> dict[str, str]:
     """Headers of every answer; SDKs show ``x-request-id`` with their errors."""
     return {"x-request-id": request_id}
+
+
+def read_cache(part: dict[str, Any]) -> dict[str, Any] | None:
+    """The cache marker of a part or a tool: Anthropic's, as many gateways take it, or OpenAI's breakpoint."""
+    if isinstance(marker := part.get("cache_control"), dict):
+        return marker
+    if isinstance(marker := part.get("prompt_cache_breakpoint"), dict):
+        return {"type": "ephemeral", "ttl": "1h"} if marker.get("ttl") == "12h" else {"type": "ephemeral"}
+    return None

@@ -44,6 +44,7 @@ class Record:
         self.quirks: dict[str, int] = {}
         self.losses: tuple[Loss, ...] = ()
         self.dropped: dict[str, int] = {}
+        self.unkept = False
         self._time = time.time()
         self._began = time.monotonic()
 
@@ -76,6 +77,7 @@ class Record:
             "quirks": self.quirks or None,
             "losses": [f"{loss.path}: {loss.reason}"[:_LONGEST] for loss in self.losses[:_MOST]] or None,
             "dropped": self.dropped or None,
+            "unkept": self.unkept or None,
             "more_losses": max(0, len(self.losses) - _MOST) or None,
         }
         return {name: value for name, value in fields.items() if value is not None}

@@ -12,24 +12,31 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects.contract import Operation
 from dragoman.exceptions import InvalidRequest
-from dragoman.gateway import exchange
+from dragoman.gateway import exchange, kept
 from dragoman.gateway.accesslog import CLIENT_CLOSED, AccessLog, Record
 from dragoman.gateway.auth import ClientKeys
 from dragoman.gateway.client import ClientGone, ClientRequest, Receive, Refusal, Reply, Scope, Send
 from dragoman.gateway.routes import MODEL_LISTS, Match, RouteTable
 from dragoman.gateway.routing import Router
 from dragoman.gateway.settings import Settings
+from dragoman.gateway.state import AnswerStore
 from dragoman.gateway.turn import OpenTurns, Service
+from dragoman.memory import MemoryLimits, ReasoningMemory
 from dragoman.streaming.body import StreamLimits
 
 _MIB = 1 << 20
+_ANSWERING = (Operation.GENERATE, Operation.COUNT_TOKENS)
 HEADER_BYTES = 64 << 10
 """What the names and values of a request's headers may have in all."""
 
 
 class Gateway:
-    """Answers clients of every dialect from the services of one configuration."""
+    """Answers clients of every dialect from the services of one configuration.
+
+    Raises ``ConfigurationError`` if answers cannot be kept where ``settings.state`` says.
+    """
 
     def __init__(self, settings: Settings, services: Mapping[str, Service], log: AccessLog | None = None) -> None:
         self.open_turns = OpenTurns()
@@ -39,13 +46,22 @@ class Gateway:
         self._keys = ClientKeys(settings.keys)
         self._log = log or AccessLog()
         self._started = int(time.time())
-        limits = settings.limits
+        self._store = AnswerStore(settings.state)
+        limits, memory = settings.limits, settings.limits.memory
         self._exchanges = exchange.Services(
             services=services,
             router=self._router,
             body_bytes=int(limits.body_mib * _MIB),
-            limits=StreamLimits(event=int(limits.event_mib * _MIB), answer=int(limits.answer_mib * _MIB)),
+            limits=StreamLimits(
+                event=int(limits.event_mib * _MIB),
+                answer=int(limits.answer_mib * _MIB),
+                open_calls=limits.open_calls,
+            ),
             open_turns=self.open_turns,
+            memory=ReasoningMemory(
+                MemoryLimits(entries=memory.calls, bytes=int(memory.mib * _MIB), age=memory.hours * 3600)
+            ),
+            store=self._store,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,9 +73,10 @@ class Gateway:
             await self._live(receive, send)
 
     async def aclose(self) -> None:
-        """Gives back the connections to upstreams."""
+        """Gives back the connections to upstreams, and closes the store of answers."""
         for service in self._services.values():
             await service.upstream.aclose()
+        self._store.close()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -71,7 +88,7 @@ class Gateway:
                 return
 
     async def _answer(self, client: ClientRequest, send: Send) -> None:
-        match = self._routes.find(client.path)
+        match = self._routes.find(client.method, client.path)
         dialect = match.dialect if match else self._routes.guess(client.path, client.headers, client.query)
         reply = Reply(send, dialect, f"req_{secrets.token_hex(12)}")
         record = Record(reply.request_id, client.method, client.path)
@@ -98,10 +115,13 @@ class Gateway:
         if sum(len(name) + len(value) for name, value in client.raw_headers) > HEADER_BYTES:
             message = f"the request's headers have more than {HEADER_BYTES:,} bytes"
             raise InvalidRequest(Error(kind=ErrorKind.TOO_LARGE, message=message, status=431))
-        self._keys.demand(client)
+        scope = self._keys.demand(client)
         if match:
-            _demand_method(client, "POST")
-            await exchange.run(self._exchanges, match, client, reply, record)
+            _demand_method(client, *self._routes.methods(match))
+            if match.route.operation in _ANSWERING:
+                await exchange.run(self._exchanges, match, client, reply, record, scope)
+            else:
+                await kept.serve(self._store, match, scope, client, reply)
         elif client.path in ("/", "/health"):
             _demand_method(client, "GET", "HEAD")
             await reply.whole(200, {"status": "ok", "name": "dragoman"})

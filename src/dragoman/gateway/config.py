@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import yaml
 
+from dragoman.dialects.contract import Facts
 from dragoman.exceptions import ConfigurationError
 from dragoman.gateway.routing import target_mistake
-from dragoman.gateway.settings import NOT_YET, Settings
+from dragoman.gateway.settings import NOT_YET, Accepts, Settings
 from dragoman.gateway.spelling import nearest
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\Z")
@@ -104,8 +105,12 @@ def _read(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any:
         except ValueError as error:
             mistakes.append(f"{place}: {error}")
             return None
+    if kind is Accepts:
+        return Accepts(_read_members(Facts, value, place, mistakes))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return _read_struct(kind, value, place, mistakes)
+        before = len(mistakes)
+        found = _read_members(kind, value, place, mistakes)
+        return kind(**found) if len(mistakes) == before else None
     if get_origin(kind) is dict:
         return _read_mapping(get_args(kind)[1], value, place, mistakes)
     if get_origin(kind) is list:
@@ -113,8 +118,25 @@ def _read(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        mistakes.append(f"{place}: {_in_words(str(error))}")
+        words = _words_of(kind)
+        wrong = f"expected {_either(words)}{nearest(value, words)}" if words else _in_words(str(error))
+        mistakes.append(f"{place}: {wrong}")
         return None
+
+
+def _words_of(kind: Any) -> list[str]:
+    """What a type takes that takes certain words."""
+    kinds = get_args(kind) if get_origin(kind) in (UnionType, Union) else (kind,)
+    words = [str(word).lower() if isinstance(word, bool) else str(word) for one in kinds for word in _literals(one)]
+    return [*words, "a list of texts"] if words and any(get_origin(one) is list for one in kinds) else words
+
+
+def _either(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _literals(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _in_words(message: str) -> str:
@@ -125,6 +147,7 @@ def _in_words(message: str) -> str:
 
 
 _WORDS = {
+    "`int | null`": "a whole number",
     "`float`": "a number",
     "`int`": "a whole number",
     "`str`": "a text",
@@ -133,11 +156,11 @@ _WORDS = {
 }
 
 
-def _read_struct(kind: type[msgspec.Struct], value: Any, place: str, mistakes: list[str]) -> Any:
+def _read_members(kind: type[msgspec.Struct], value: Any, place: str, mistakes: list[str]) -> dict[str, Any]:
+    """The members of a struct that are there, each as its type."""
     if not isinstance(value, dict):
         mistakes.append(f"{place or 'the file'}: expected keys with values")
-        return None
-    before = len(mistakes)
+        return {}
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     found = {}
     for key, item in value.items():
@@ -149,7 +172,7 @@ def _read_struct(kind: type[msgspec.Struct], value: Any, place: str, mistakes: l
             mistakes.append(f"{_join(place, key)}: unknown key{nearest(key, fields)}")
     missing = [name for name, field in fields.items() if field.required and name not in value]
     mistakes.extend(f"{_join(place, name)}: missing" for name in missing)
-    return kind(**found) if len(mistakes) == before else None
+    return found
 
 
 def _read_mapping(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlsplit
+
 from dragoman import dialects
-from dragoman.gateway.settings import Settings
+from dragoman.gateway.facts import ModelFacts, presets
+from dragoman.gateway.settings import Settings, UpstreamSettings
 from dragoman.gateway.turn import Service
 from dragoman.upstreams.http import HttpSession, HttpUpstream
 from dragoman.upstreams.interface import Upstream
+
+_SECRET_LENGTH = 8
+"""Characters from which a key is one: servers without keys get a word such as ``none``."""
+_SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 def connect(settings: Settings) -> dict[str, Service]:
@@ -25,8 +33,34 @@ def connect(settings: Settings) -> dict[str, Service]:
             headers={**key, **wanted.headers},
             connect=timeouts.connect,
         )
-        services[name] = Service(name=name, dialect=dialect, upstream=upstream, facts=wanted.accepts, timeouts=timeouts)
+        services[name] = Service(
+            name=name,
+            dialect=dialect,
+            upstream=upstream,
+            facts=_facts(wanted),
+            timeouts=timeouts,
+            strict=settings.strict if wanted.strict is None else wanted.strict,
+            secrets=_secrets(wanted),
+        )
     return services
+
+
+def _facts(wanted: UpstreamSettings) -> ModelFacts:
+    return ModelFacts(
+        wanted.dialect,
+        urlsplit(wanted.base_url).hostname or "",
+        wanted.accepts.given,
+        {pattern: model.accepts.given for pattern, model in wanted.models.items()},
+        presets(),
+    )
+
+
+def _secrets(wanted: UpstreamSettings) -> tuple[str, ...]:
+    """What an upstream might repeat in an error: its key, and the values of headers that hold one."""
+    key = [wanted.api_key.reveal()] if wanted.api_key else []
+    values = [*key, *(value for name, value in wanted.headers.items() if _SECRET_HEADER.search(name))]
+    words = [word for value in values for word in value.split()]
+    return tuple(word for word in words if len(word) >= _SECRET_LENGTH)
 
 
 def serve_alone(name: str, upstream: Upstream, settings: Settings) -> dict[str, Service]:

@@ -1,6 +1,6 @@
-"""Counting tokens: passed on to an upstream of the client's own dialect.
+"""Counting tokens: asked of an upstream of the client's own dialect, else estimated here; never refused.
 
-A count for an upstream of another dialect is not made up here yet: the client is told so.
+Servers that only speak a dialect in part have no counter: what they say to that is no answer.
 """
 
 from __future__ import annotations
@@ -11,26 +11,50 @@ from urllib.parse import quote
 
 import msgspec
 
-from dragoman import jsontext
-from dragoman.canonical.errors import Error, ErrorKind
+from dragoman import counting, jsontext
+from dragoman.canonical.errors import Error, ErrorKind, invalid_request
 from dragoman.dialects.contract import UpstreamRequest
 from dragoman.exceptions import InvalidRequest
-from dragoman.gateway.client import ClientRequest, Reply
+from dragoman.gateway.client import ClientRequest
 from dragoman.gateway.routes import Match
 from dragoman.gateway.turn import Service
+from dragoman.scrub import scrubbed_error
 from dragoman.upstreams.interface import UpstreamError
 
 _MOST = 1 << 20
 """Bytes of an answer that holds a number."""
+_NO_COUNTER = (404, 405, 501)
+"""What a server says that has no counter."""
+
+JSON = dict[str, Any]
 
 
-async def count_tokens(
-    service: Service, match: Match, body: dict[str, Any], model: str, client: ClientRequest, reply: Reply
-) -> None:
-    """Answers a count request. Raises ``InvalidRequest`` with whatever went wrong."""
-    if service.dialect is not match.dialect:
+class Count(msgspec.Struct, frozen=True):
+    """The answer to a client; ``estimated`` if it was made here."""
+
+    body: JSON
+    estimated: bool
+
+
+async def counted(service: Service, match: Match, body: JSON, model: str, client: ClientRequest) -> Count:
+    """How many tokens the request has. Raises ``InvalidRequest`` with whatever went wrong."""
+    if service.dialect is match.dialect:
+        found = await _by_upstream(service, match, body, model, client)
+        if found is not None:
+            return Count(found, estimated=False)
+    request = match.dialect.parse_request(body, match.model, False)
+    for path in request.bound:
+        message = f"{path} cannot be resolved here: send the full conversation"
+        raise InvalidRequest(invalid_request(message, path))
+    tokens = await asyncio.to_thread(counting.estimate, request)
+    if match.dialect.render_count is None:
         message = f"tokens of models at the upstream {service.name!r} cannot be counted in this dialect"
         raise InvalidRequest(Error(kind=ErrorKind.SERVER, message=message, status=501))
+    return Count(match.dialect.render_count(tokens), estimated=True)
+
+
+async def _by_upstream(service: Service, match: Match, body: JSON, model: str, client: ClientRequest) -> JSON | None:
+    """What the upstream's counter says; ``None`` if it has none."""
     try:
         async with asyncio.timeout(service.timeouts.first_event):
             status, answer = await _ask(service, _request(service, match, body, model, client))
@@ -40,26 +64,25 @@ async def count_tokens(
         message = f"the upstream {service.name!r} did not count in {service.timeouts.first_event:g} s"
         raise InvalidRequest(Error(kind=ErrorKind.UPSTREAM_TIMEOUT, message=message)) from None
     if status == 200 and isinstance(answer, dict):
-        await reply.whole(200, answer)
-        return
+        return answer
+    if status in _NO_COUNTER:
+        return None
     error = service.dialect.parse_error(status, answer)
     if status < 400 or status in (401, 403):
         message = f"the upstream {service.name!r} does not count for this gateway (HTTP {status})"
         error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
-    raise InvalidRequest(error)
+    raise InvalidRequest(scrubbed_error(error, service.secrets))
 
 
-def _request(
-    service: Service, match: Match, body: dict[str, Any], model: str, client: ClientRequest
-) -> UpstreamRequest:
-    dialect = match.dialect
+def _request(service: Service, match: Match, body: JSON, model: str, client: ClientRequest) -> UpstreamRequest:
+    dialect, facts = match.dialect, service.facts.of(model)
     if dialect.adapt_count is None:
         path = match.route.path.removeprefix(dialect.base_path).replace("{model}", quote(model, safe=""))
         made = UpstreamRequest(path=path, body={**body, "model": model} if "model" in body else body)
     else:
         asked = msgspec.structs.replace(dialect.parse_request(body, match.model, False), model=model)
-        made = dialect.adapt_count(body, asked, service.facts)
-    own = dialect.forwarded(client.headers, service.facts)
+        made = dialect.adapt_count(body, asked, facts)
+    own = dialect.forwarded(client.headers, facts)
     return msgspec.structs.replace(made, headers={**made.headers, **own})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,12 +18,15 @@ from dragoman import jsontext, translate
 from dragoman.canonical.errors import Error, ErrorKind, invalid_request
 from dragoman.dialects.contract import Operation, UpstreamRequest
 from dragoman.exceptions import InvalidRequest
+from dragoman.gateway import count
 from dragoman.gateway.accesslog import CLIENT_CLOSED, Record
-from dragoman.gateway.client import ClientRequest, Reply
-from dragoman.gateway.count import count_tokens
+from dragoman.gateway.client import ClientRequest, Refusal, Reply
+from dragoman.gateway.kept import Conversation, Plan
 from dragoman.gateway.routes import Match
 from dragoman.gateway.routing import Router, Target
-from dragoman.gateway.turn import OpenTurns, Service, Turn
+from dragoman.gateway.state import AnswerStore, StateError
+from dragoman.gateway.turn import OpenTurns, Service, Turn, loss_header
+from dragoman.memory import ReasoningMemory
 from dragoman.streaming.body import StreamLimits
 
 
@@ -35,9 +38,24 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int
     limits: StreamLimits
     open_turns: OpenTurns
+    memory: ReasoningMemory
+    store: AnswerStore
 
 
-async def run(gateway: Services, match: Match, client: ClientRequest, reply: Reply, record: Record) -> None:
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """One client request. ``scope`` names the client's key: what is kept for one is not for another."""
+
+    match: Match
+    client: ClientRequest
+    reply: Reply
+    record: Record
+    scope: str
+    body: dict[str, Any]
+
+
+async def run(
+    gateway: Services, match: Match, client: ClientRequest, reply: Reply, record: Record, scope: str
+) -> None:
     """Answers one request that has a route. Raises ``InvalidRequest`` and ``ClientGone``."""
     body = read_body(await client.body(gateway.body_bytes))
     record.model = name = model_of(match, body)
@@ -45,67 +63,126 @@ async def run(gateway: Services, match: Match, client: ClientRequest, reply: Rep
     if not targets:
         message = f"there is no model {name!r} here; GET /v1/models lists those that have a name"
         raise InvalidRequest(Error(kind=ErrorKind.NOT_FOUND, message=message, param="model"))
-    if match.route.operation is Operation.COUNT_TOKENS:
-        target = targets[0]
-        record.upstream = str(target)
-        work = count_tokens(gateway.services[target.upstream], match, body, target.model, client, reply)
-    else:
-        work = _generate(gateway, match, client, reply, record, body, targets)
-    await _while_client_stays(client, reply, record, work)
+    asked = Asked(match=match, client=client, reply=reply, record=record, scope=scope, body=body)
+    work = _count if match.route.operation is Operation.COUNT_TOKENS else _generate
+    await _while_client_stays(client, reply, record, work(gateway, asked, targets))
 
 
-async def _generate(
-    gateway: Services,
-    match: Match,
-    client: ClientRequest,
-    reply: Reply,
-    record: Record,
-    body: dict[str, Any],
-    targets: Sequence[Target],
-) -> None:
-    """Asks one target after the other, until one answers or fails after it began to."""
+async def _generate(gateway: Services, asked: Asked, targets: Sequence[Target]) -> None:
+    """Asks one target after the other, until one answers or fails after it began to.
+
+    A target that cannot be asked this is passed over; if none can, the client gets the first refusal.
+    """
     began = asyncio.get_running_loop().time()
+    record = asked.record
+    conversation = await _conversation(gateway, asked)
     failed: list[Turn] = []
+    refused: InvalidRequest | None = None
     for target in targets:
-        service = gateway.services[target.upstream]
-        exchange = translate.Exchange(
-            match.dialect,
-            service.dialect,
-            seed=reply.request_id,
-            request_id=reply.request_id,
-            now=int(time.time()),
-            facts=service.facts,
-            limits=gateway.limits,
-        )
-        request = _request(exchange, match, client, service, body, target.model)
-        record.upstream, record.tried = str(target), record.tried + 1
-        turn = Turn(service, exchange, request, reply, gateway.open_turns, began)
+        record.upstream = str(target)
+        try:
+            turn = _turn(gateway, asked, conversation, target, began)
+        except InvalidRequest as refusal:
+            refused = refused or refusal
+            continue
+        record.tried += 1
         try:
             if await turn.run(hold=len(targets) > 1):
                 return
         finally:
-            record.take(exchange)
+            record.take(turn.exchange)
         failed.append(turn)
+    if refused is not None and not failed:
+        raise refused
     turn = _soonest(failed)
     record.take(turn.exchange)
     await turn.give()
 
 
+async def _count(gateway: Services, asked: Asked, targets: Sequence[Target]) -> None:
+    """Tells how many tokens the request has for the first target."""
+    conversation = await _conversation(gateway, asked)
+    target = targets[0]
+    service = gateway.services[target.upstream]
+    asked.record.upstream = str(target)
+    plan = _plan(asked, conversation, service, target)
+    tokens = await count.counted(service, asked.match, plan.body, target.model, asked.client)
+    headers = {"x-dragoman-count": "estimate"} if tokens.estimated else {}
+    await asked.reply.whole(200, tokens.body, headers)
+
+
+async def _conversation(gateway: Services, asked: Asked) -> Conversation | None:
+    state = asked.match.dialect.state
+    if state is None:
+        return None
+    return await Conversation.open(gateway.store, state, asked.scope, asked.reply.request_id, asked.body)
+
+
+def _plan(asked: Asked, conversation: Conversation | None, service: Service, target: Target) -> Plan:
+    if conversation is None:
+        return Plan(body=asked.body)
+    return conversation.plan(service, service.facts.of(target.model), str(target), asked.match.dialect)
+
+
+def _turn(
+    gateway: Services, asked: Asked, conversation: Conversation | None, target: Target, began: float
+) -> Turn:
+    """The turn at this target. Raises ``InvalidRequest`` if the request cannot be put to it."""
+    service = gateway.services[target.upstream]
+    plan = _plan(asked, conversation, service, target)
+    exchange = translate.Exchange(
+        asked.match.dialect,
+        service.dialect,
+        seed=asked.reply.request_id,
+        request_id=asked.reply.request_id,
+        now=int(time.time()),
+        facts=service.facts.of(target.model),
+        limits=gateway.limits,
+        memory=gateway.memory,
+        scope=asked.scope,
+        strict=service.strict or asked.client.headers.get("x-dragoman-strict") in ("1", "true"),
+        secrets=service.secrets,
+    )
+    try:
+        request = _request(exchange, asked, service, plan, target.model)
+    except InvalidRequest as refusal:
+        if not exchange.losses:
+            raise
+        asked.record.losses = exchange.losses
+        raise Refusal(refusal.error, {"x-dragoman-loss": loss_header(exchange.losses)}) from None
+    return Turn(
+        service, exchange, request, asked.reply, gateway.open_turns, began, _at_end(plan, exchange, asked.record)
+    )
+
+
 def _request(
-    exchange: translate.Exchange,
-    match: Match,
-    client: ClientRequest,
-    service: Service,
-    body: dict[str, Any],
-    model: str,
+    exchange: translate.Exchange, asked: Asked, service: Service, plan: Plan, model: str
 ) -> UpstreamRequest:
+    match, client = asked.match, asked.client
     stream = match.route.stream
     array = match.dialect.array_stream and stream is True and client.parameter("alt") != "sse"
-    made = exchange.request(body, model, path_model=match.model, path_stream=stream, array=array)
+    made = exchange.request(
+        plan.body, model, path_model=match.model, path_stream=stream, array=array, echo=plan.echo
+    )
     if match.dialect is not service.dialect:
         return made
-    own = match.dialect.forwarded(client.headers, service.facts)
+    own = match.dialect.forwarded(client.headers, service.facts.of(model))
     return msgspec.structs.replace(made, headers={**made.headers, **own})
+
+
+def _at_end(plan: Plan, exchange: translate.Exchange, record: Record) -> Callable[[], Awaitable[None]] | None:
+    """Keeps the answer before its end goes out: the client may go on from it at once."""
+    keep = plan.at_end
+    if keep is None:
+        return None
+
+    async def end() -> None:
+        try:
+            await keep(exchange)
+        except StateError:
+            record.unkept = True  # the answer is sound all the same
+
+    return end
 
 
 def _soonest(failed: Sequence[Turn]) -> Turn:

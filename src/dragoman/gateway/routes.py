@@ -16,31 +16,40 @@ _DEFAULT = "chat"
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A route that a path fits, and the model in the path if the route has one there."""
+    """A route that a path fits, and what the path holds where the route has it there: a model, an id."""
 
     dialect: Dialect
     route: Route
-    model: str | None
+    model: str | None = None
+    id: str | None = None
 
 
 class RouteTable:
-    """The POST routes of all dialects, and the guess for paths that are none."""
+    """The routes of all dialects, and the guess for paths that are none."""
 
     def __init__(self) -> None:
         self._dialects = [dialects.get(name) for name in dialects.names()]
         self._routes = [
             (_pattern(route.path), dialect, route) for dialect in self._dialects for route in dialect.routes
         ]
-        self._fixed = {route.path: Match(d, route, None) for _, d, route in self._routes if "{model}" not in route.path}
+        self._fixed = {route.path: Match(d, route) for _, d, route in self._routes if "{" not in route.path}
 
-    def find(self, path: str) -> Match | None:
-        """The route of this (unescaped) path."""
+    def find(self, method: str, path: str) -> Match | None:
+        """The route of this (unescaped) path; where the path has others only, one of these."""
         if found := self._fixed.get(path):
             return found
+        others: Match | None = None
         for pattern, dialect, route in self._routes:
             if match := pattern.fullmatch(path):
-                return Match(dialect, route, match.groupdict().get("model"))
-        return None
+                found = Match(dialect, route, **match.groupdict())
+                if route.method == method:
+                    return found
+                others = others or found
+        return others
+
+    def methods(self, match: Match) -> tuple[str, ...]:
+        """The methods that the path of this route takes."""
+        return tuple(route.method for _, _, route in self._routes if route.path == match.route.path)
 
     def guess(self, path: str, headers: Mapping[str, str], parameters: Collection[str]) -> Dialect:
         """The dialect of a client that asks for a list of models, or for nothing that exists.
@@ -62,10 +71,14 @@ class RouteTable:
         return next((dialect for dialect in self._dialects if dialect.name == _DEFAULT), self._dialects[0])
 
 
+_HOLES = {"{model}": "(?P<model>.+)", "{id}": "(?P<id>[^/]+)"}
+
+
 def _pattern(path: str) -> re.Pattern[str]:
-    before, _, after = path.partition("{model}")
-    model = "(?P<model>.+)" if before != path else ""
-    return re.compile(re.escape(before) + model + re.escape(after), re.DOTALL)
+    text = re.escape(path)
+    for hole, pattern in _HOLES.items():
+        text = text.replace(re.escape(hole), pattern)
+    return re.compile(text, re.DOTALL)
 
 
 def _shared(path: str, route: str) -> int:

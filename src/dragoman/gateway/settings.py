@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dragoman import dialects
-from dragoman.dialects.contract import Facts
 from dragoman.gateway.spelling import nearest
 
 
@@ -145,6 +144,14 @@ class UpstreamTimeouts(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(general, **own)
 
 
+class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of the reasoning that clients forget; ``calls: 0`` keeps nothing."""
+
+    calls: Annotated[int, msgspec.Meta(ge=0, le=_MOST)] = 20_000
+    mib: Positive = 64.0
+    hours: Positive = 24.0
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """``body_mib``: a client's body; ``event_mib``, ``answer_mib``, ``open_calls``: an upstream's answer."""
 
@@ -152,19 +159,64 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     event_mib: Positive = 4.0
     answer_mib: Positive = 64.0
     open_calls: Count = 128
+    memory: MemorySettings = MemorySettings()
+
+
+class Accepts(msgspec.Struct, frozen=True):
+    """The facts that somebody gave (``dialects.contract.Facts``), by name: what was left out is not among them."""
+
+    given: dict[str, Any] = {}
+
+
+class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs for the models of an upstream that fit a pattern."""
+
+    accepts: Accepts = Accepts()
 
 
 class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One upstream: what it speaks, where it is, and what it takes.
+
+    ``models``: what differs for some of its models, by their names there, in which ``*`` stands for anything.
+    """
+
     dialect: DialectName
     base_url: BaseUrl
     api_key: Secret | None = None
     headers: dict[str, HeaderValue] = {}
-    accepts: Facts = Facts()
+    accepts: Accepts = Accepts()
+    models: dict[str, ModelSettings] = {}
     timeouts: UpstreamTimeouts = UpstreamTimeouts()
+    strict: bool | None = None
+
+
+class StateUrl(str):
+    """Where answers are kept: ``memory``, or ``sqlite:///`` and a file."""
+
+    @classmethod
+    def read(cls, value: Any) -> StateUrl:
+        file = value.removeprefix("sqlite:///") if isinstance(value, str) else ""
+        if value != "memory" and (file in ("", value, ":memory:") or not file.isprintable()):
+            raise ValueError("expected memory, or sqlite:///FILE (sqlite:////srv/state.db for an absolute path)")
+        return cls(value)
+
+    @property
+    def file(self) -> str | None:
+        """The path of the file; ``None``: none."""
+        return self.removeprefix("sqlite:///") if self != "memory" else None
+
+
+class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers that clients may go on from, where the upstream keeps none. The limits hold for each client key."""
+
+    url: StateUrl = StateUrl("memory")
+    answers: Count = 10_000
+    mib: Positive = 128.0
+    days: Positive = 30.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole configuration. ``strict`` is known and has no effect yet."""
+    """The whole configuration. ``strict``: a request of which something would be lost is refused."""
 
     listen: Address = Address("127.0.0.1", 4180)
     keys: list[Secret] = []
@@ -172,6 +224,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     models: dict[str, list[str]] = {}
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
+    state: StateSettings = StateSettings()
     strict: bool = False
 
 

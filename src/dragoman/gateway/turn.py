@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
 
 import msgspec
 
 from dragoman import translate
 from dragoman.canonical.errors import Error, ErrorKind
-from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
+from dragoman.canonical.request import Loss
+from dragoman.dialects.contract import Dialect, UpstreamRequest
 from dragoman.gateway.client import Reply
+from dragoman.gateway.facts import ModelFacts
 from dragoman.gateway.settings import Timeouts
 from dragoman.upstreams.interface import Upstream, UpstreamAnswer, UpstreamError
 
@@ -28,14 +30,23 @@ _REST = 1.0
 """Seconds that an upstream has to end its body after the answer in it is over, to keep the connection."""
 
 
+_LOSS_HEADER = 1000
+"""Characters of ``x-dragoman-loss``."""
+
+
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """An upstream as it is configured here."""
+    """An upstream as it is configured here.
+
+    ``strict``: a request of which something would be lost is refused. ``secrets`` are never shown to a client.
+    """
 
     name: str
     dialect: Dialect
     upstream: Upstream
-    facts: Facts = Facts()
+    facts: ModelFacts = ModelFacts()
     timeouts: Timeouts = Timeouts()
+    strict: bool = False
+    secrets: tuple[str, ...] = ()
 
 
 class OpenTurns:
@@ -53,7 +64,10 @@ class OpenTurns:
 
 
 class Turn:
-    """One request to one upstream. ``began`` is the loop's time at which the client's request came."""
+    """One request to one upstream. ``began`` is the loop's time at which the client's request came.
+
+    ``before_end`` is awaited before the end of a sound answer goes to the client.
+    """
 
     def __init__(
         self,
@@ -63,12 +77,14 @@ class Turn:
         reply: Reply,
         open_turns: OpenTurns,
         began: float,
+        before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.service = service
         self.exchange = exchange
         self._request = request
         self._reply = reply
         self._open_turns = open_turns
+        self._before_end = before_end
         self._answer: UpstreamAnswer | None = None
         self._headers: Mapping[str, str] = {}
         self._alarm: asyncio.Timeout | None = None
@@ -183,6 +199,8 @@ class Turn:
         head = exchange.head
         if head is None:
             return
+        if exchange.finished and not exchange.failed and self._before_end is not None:
+            await self._before_end()
         data = exchange.data_to_send()
         self._speaking = self._speaking or (self._heard and (bool(data) or not reply.begun))
         if not reply.begun:
@@ -208,8 +226,7 @@ class Turn:
         if _REQUEST_ID.match(upstream_id):
             found["x-upstream-request-id"] = upstream_id
         if losses := self.exchange.losses:
-            paths = "; ".join(loss.path for loss in losses)
-            found["x-dragoman-loss"] = paths.encode("ascii", "replace").decode()[:1000]
+            found["x-dragoman-loss"] = loss_header(losses)
         if self.exchange.streaming and not self.exchange.failed:
             found["x-accel-buffering"] = "no"
         return found
@@ -230,3 +247,17 @@ class Turn:
         opening.cancel()
         with contextlib.suppress(asyncio.CancelledError, UpstreamError):
             (await opening).close()
+
+
+def loss_header(losses: Sequence[Loss]) -> str:
+    """The paths of what could not cross, as many as a header holds whole, and how many more there are."""
+    paths = list(dict.fromkeys(loss.path.encode("ascii", "replace").decode() for loss in losses))
+    told: list[str] = []
+    size = 0
+    for path in paths:
+        size += len(path) + 2
+        if size > _LOSS_HEADER:
+            told.append(f"{len(paths) - len(told)} more")
+            break
+        told.append(path)
+    return "; ".join(told)

@@ -21,7 +21,7 @@ class _ChoiceRecord:
         self.end: e.ResponseEnd | None = None
         self._start: Any = None
         self._text: list[str] = []
-        self._natives: list[dict[str, Any]] = []
+        self._natives: list[dict[str, Any] | None] = []
         self._citations: list[e.Citation] = []
         self._parts: list[int] = []
         self._sound = True
@@ -30,8 +30,7 @@ class _ChoiceRecord:
         match event:
             case e.TextDelta(text, native):
                 self._text.append(text)
-                if native:
-                    self._natives.append(native)
+                self._natives.append(native)
             case e.ReasoningDelta(text, part):
                 if part:
                     self._parts.append(sum(map(len, self._text)))
@@ -50,7 +49,7 @@ class _ChoiceRecord:
                 self._end_reasoning(opaque)
             case e.ToolCallEnd():
                 self._end_call(event)
-            case e.ServerTool() | e.Media():
+            case e.ServerTool() | e.ToolRun() | e.Media():
                 self.blocks.append(event)
             case e.ResponseEnd():
                 self.end = event
@@ -73,7 +72,7 @@ class _ChoiceRecord:
                 refusal=self._start.refusal,
                 citations=tuple(self._citations),
                 signature=signature,
-                native=tuple(self._natives),
+                native=tuple(filter(None, self._natives)),
                 item_id=self._start.item_id,
             )
         )

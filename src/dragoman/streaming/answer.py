@@ -117,7 +117,7 @@ class AnswerAssembler:
 
     def choice(self, index: int) -> None:
         """The following calls are about this choice. One answer was asked for: all indexes are one."""
-        if self.context.choices == 1 or not 0 <= index < self.context.choices:
+        if self.closed or self.context.choices == 1 or not 0 <= index < self.context.choices:
             return
         self._gather()
         while len(self._choices) <= index:
@@ -362,7 +362,7 @@ class AnswerAssembler:
 
     def open(self) -> None:
         """Begins the answer towards the client, whether or not anything real was said."""
-        self._opened = True
+        self._opened = self._opened or not self.closed
 
     def take(self) -> list[e.Event]:
         """The events since the last call."""

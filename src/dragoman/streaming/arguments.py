@@ -127,7 +127,7 @@ class JSONArguments:
     def supply(self, snapshot: str) -> None:
         """All of the arguments as the upstream has them: gives what the fragments did not bring."""
         if self._fork is not None:
-            self._settle(self._fork.is_snapshot)
+            self._settle(self._fork, self._fork.is_snapshot)
         if not self._size:
             self.feed(snapshot)
         elif not self._broken and not self._state.whole and snapshot.startswith(self.text):
@@ -143,7 +143,7 @@ class JSONArguments:
         if rest := self._join.finish():
             self._feed(rest)
         if self._fork is not None:
-            self._settle(self._fork.is_snapshot)
+            self._settle(self._fork, self._fork.is_snapshot)
         if self._echo and normal:
             self._release((self._whole_text or "")[: self._echo], sound=False)
         if self._holding:
@@ -207,13 +207,11 @@ class JSONArguments:
             fork.pieces.append(text)
             fork.appended, fork.snapshot, fork.snapshot_state = appended, text, state
             return
-        self._settle(state is not None or (not as_append and fork.is_snapshot))
+        self._settle(fork, state is not None or (not as_append and fork.is_snapshot))
         self._feed(text)
 
-    def _settle(self, is_snapshot: bool) -> None:
-        fork, self._fork = self._fork, None
-        if fork is None:
-            return
+    def _settle(self, fork: _Fork, is_snapshot: bool) -> None:
+        self._fork = None
         if is_snapshot:
             self._latch(fork.snapshot)
         else:

@@ -101,6 +101,9 @@ class StreamEncoder:
     def server_tool(self, event: e.ServerTool) -> None:
         raise NotImplementedError
 
+    def tool_run(self, event: e.ToolRun) -> None:
+        """A tool that the gateway ran: hidden, unless the dialect has a form for it."""
+
     def media(self, event: e.Media) -> None:
         raise NotImplementedError
 
@@ -128,6 +131,7 @@ _NAMES: dict[type, str] = {
     e.ToolCallDelta: "tool_call_delta",
     e.ToolCallEnd: "tool_call_end",
     e.ServerTool: "server_tool",
+    e.ToolRun: "tool_run",
     e.Media: "media",
     e.UsageUpdate: "usage_update",
     e.ResponseEnd: "response_end",

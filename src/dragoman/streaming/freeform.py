@@ -28,7 +28,10 @@ _OPENING = re.compile(r'\s*\{\s*"input"\s*:\s*"')
 _PLAIN = re.compile(r'[^"\\]*')
 _ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])')
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MAYBE_OPENING = re.compile(r'\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?')
+_HIGH_AT_END = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_MAYBE_LOW = re.compile(r"(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?")
+_EMPTY = re.compile(r"\s*(?:\{\s*\})?\s*")
+_MAYBE_OPENING = re.compile(r'\s*(?:\{\s*(?:\}\s*|"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?')
 
 
 def wrapped(text: str) -> str:
@@ -77,7 +80,7 @@ class InputReader:
         if self._state != "opening":
             return ""
         held = self._take()
-        return "" if held.strip() in ("", "{}") else held
+        return "" if _EMPTY.fullmatch(held) else held
 
     def _take(self) -> str:
         held, self._held = self._held, ""
@@ -116,7 +119,7 @@ class InputReader:
                 return None
             return text[position], position + 1  # no escape of JSON's: passed on as it is
         run = text[position:end]
-        if end == len(text) and re.search(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z", run):
+        if _MAYBE_LOW.fullmatch(text, end) and _HIGH_AT_END.search(run):
             run, end = run[:-6], end - 6
             if not run:
                 return None

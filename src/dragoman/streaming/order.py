@@ -6,7 +6,7 @@
                               TEXT, REASONING, CALL            │
                 (any but ENDED) ──ResponseError──▶ ENDED ◀─────┘
 
-``ServerTool`` and ``Media`` are whole blocks in one event. A cut answer may leave its block open:
+``ServerTool``, ``ToolRun`` and ``Media`` are whole blocks in one event. A cut answer may leave its block open:
 ``ResponseError`` is legal everywhere, so that half a call never looks finished.
 """
 
@@ -19,6 +19,8 @@ from dragoman.exceptions import LocalProtocolError
 
 
 class StreamState(Enum):
+    """Where a stream stands; the three in the middle have a block open."""
+
     IDLE = "idle"
     OPEN = "open"
     TEXT = "text"
@@ -43,6 +45,7 @@ TRANSITIONS: dict[tuple[StreamState, type], StreamState] = {
     (_S.CALL, e.ToolCallDelta): _S.CALL,
     (_S.CALL, e.ToolCallEnd): _S.OPEN,
     (_S.OPEN, e.ServerTool): _S.OPEN,
+    (_S.OPEN, e.ToolRun): _S.OPEN,
     (_S.OPEN, e.Media): _S.OPEN,
     (_S.OPEN, e.UsageUpdate): _S.COUNTED,
     (_S.OPEN, e.ResponseEnd): _S.ENDED,

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from dragoman.canonical import events as e
 from dragoman.canonical.request import Request
+from dragoman.crossing import cross
+from dragoman.dialects.contract import Facts, UpstreamRequest
 from dragoman.dialects.gemini import DIALECT
 from dragoman.streaming.accumulate import Accumulator
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
@@ -96,6 +98,13 @@ def end(events: list[e.Event]) -> e.ResponseEnd:
 def error(events: list[e.Event]) -> e.ResponseError:
     assert isinstance(events[-1], e.ResponseError), events[-1]
     return events[-1]
+
+
+def asked(request: Request, facts: Facts | None = None) -> UpstreamRequest:
+    """What a request from another dialect becomes."""
+    facts = facts or Facts()
+    crossing, _ = cross(request, DIALECT, facts)
+    return DIALECT.render_request(crossing, facts)
 
 
 def context(array: bool = False, request: Request | None = None) -> EncodeContext:

@@ -164,7 +164,6 @@ def test_each_part_is_a_call_of_its_own_in_the_order_of_the_parts() -> None:
     assert end(events).finish is FinishReason.TOOL_CALLS
 
 
-@pytest.mark.xfail(strict=True, reason="ToolCallAssembler.whole holds {} as a placeholder; a whole call's {} is final")
 def test_a_call_without_arguments_keeps_its_place_too() -> None:
     events = answer(chunk({"text": "First."}, call("roll"), {"text": "Second."}, finishReason="STOP"))
     kinds = [type(event) for event in events if isinstance(event, e.TextStart | e.ToolCallStart)]

@@ -29,10 +29,9 @@ def call_block(
     *,
     complete: bool = True,
     sound: bool = True,
-    kind: Any = "function",
     signature: Opaque | None = None,
 ) -> list[e.Event]:
-    start = e.ToolCallStart(id="c1", name="f", kind=kind, signature=signature)
+    start = e.ToolCallStart(id="c1", name="f", signature=signature)
     half = len(arguments) // 2
     deltas = [e.ToolCallDelta(piece, sound) for piece in (arguments[:half], arguments[half:]) if piece]
     return [start, *deltas, e.ToolCallEnd(complete)]
@@ -106,21 +105,19 @@ def test_heartbeats_are_blank_lines_that_break_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "kind", "args"),
+    ("arguments", "args"),
     [
-        ('{"city": "Paris"}', "function", {"city": "Paris"}),
-        ("", "function", {}),
-        ("  ", "function", {}),
-        ('{"n": 123456789012345678901234567890}', "function", {"n": 123456789012345678901234567890}),
-        ('{"a": "\\ud83d"}', "function", {"a": "\ufffd"}),
-        ('{city:"Paris"}', "function", {"INVALID_JSON": '{city:"Paris"}'}),
-        ("[1]", "function", {"INVALID_JSON": "[1]"}),
-        ("*** Begin\n", "custom", {"input": "*** Begin\n"}),
-        ("", "custom", {"input": ""}),
+        ('{"city": "Paris"}', {"city": "Paris"}),
+        ("", {}),
+        ("  ", {}),
+        ('{"n": 123456789012345678901234567890}', {"n": 123456789012345678901234567890}),
+        ('{"a": "\\ud83d"}', {"a": "\ufffd"}),
+        ('{city:"Paris"}', {"INVALID_JSON": '{city:"Paris"}'}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
     ],
 )
-def test_a_call_is_one_part_with_an_object(arguments: str, kind: Any, args: Any) -> None:
-    events = call_block(arguments, kind=kind)
+def test_a_call_is_one_part_with_an_object(arguments: str, args: Any) -> None:
+    events = call_block(arguments)
     expected = [{"functionCall": {"id": "c1", "name": "f", "args": args}}]
     chunks = one_answer(*events)
     assert parts(chunks) == expected
@@ -132,17 +129,16 @@ def test_a_call_is_one_part_with_an_object(arguments: str, kind: Any, args: Any)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sound", "kind", "expected"),
+    ("arguments", "sound", "expected"),
     [
-        ('{"city": "Pa', True, "function", None),
-        ("*** Beg", True, "custom", None),
-        ("", True, "function", {}),
-        ("{city", False, "function", {"INVALID_JSON": "{city"}),
-        ('{"a": 1}', True, "function", {"a": 1}),
+        ('{"city": "Pa', True, None),
+        ("", True, {}),
+        ("{city", False, {"INVALID_JSON": "{city"}),
+        ('{"a": 1}', True, {"a": 1}),
     ],
 )
-def test_half_a_call_has_no_form(arguments: str, sound: bool, kind: Any, expected: Any) -> None:
-    events = [*text_block("x"), *call_block(arguments, complete=False, sound=sound, kind=kind)]
+def test_half_a_call_has_no_form(arguments: str, sound: bool, expected: Any) -> None:
+    events = [*text_block("x"), *call_block(arguments, complete=False, sound=sound)]
     finish = e.ResponseEnd(finish=FinishReason.LENGTH)
     found = [
         part["functionCall"]["args"] for part in parts(one_answer(*events, finish=finish)) if "functionCall" in part

@@ -9,10 +9,10 @@ import pytest
 from dragoman.canonical import request as q
 from dragoman.canonical.aliases import alias
 from dragoman.canonical.opaque import Opaque, seal
-from dragoman.dialects.contract import Facts
 from dragoman.dialects.gemini import DIALECT
-from dragoman.dialects.gemini.render import render_request
 from dragoman.exceptions import InvalidRequest
+
+from .driving import asked
 
 HELLO = [{"role": "user", "parts": [{"text": "Hello"}]}]
 
@@ -92,9 +92,9 @@ def test_the_users_own_keys_are_never_respelled() -> None:
 
 def test_what_has_no_form_is_named() -> None:
     request = parsed(
-        safetySettings=[],
+        safetySettings=[{"category": "C"}],
         tools=[{"functionDeclarations": [{"name": "f", "response": {}}]}],
-        toolConfig={"retrievalConfig": {}, "functionCallingConfig": {"streamFunctionCallArguments": True}},
+        toolConfig={"retrievalConfig": {"a": 1}, "functionCallingConfig": {"streamFunctionCallArguments": True}},
         generationConfig={"speechConfig": {}, "responseModalities": ["TEXT", "IMAGE"], "thinkingConfig": {"new": 1}},
     )
     assert set(request.unknown) == {
@@ -106,8 +106,48 @@ def test_what_has_no_form_is_named() -> None:
         "generationConfig.responseModalities",
         "generationConfig.thinkingConfig.new",
     }
-    losses = render_request(request, Facts()).losses
+    losses = asked(request).losses
     assert {loss.path for loss in losses} >= set(request.unknown)
+
+
+@pytest.mark.parametrize(
+    ("content", "unknown"),
+    [
+        ({**user({"text": "x"}), "odd": 1}, ["contents[0].odd"]),
+        (user({"text": "x", "partMetadata": {"a": 1}, "thought": False}), ["contents[0].parts[0].partMetadata"]),
+        (
+            user({"inlineData": {"mimeType": "image/png", "data": "AAAA"}, "mediaResolution": {"level": "HIGH"}}),
+            ["contents[0].parts[0].mediaResolution"],
+        ),
+        (
+            model({"functionCall": {"name": "f", "willContinue": True, "partialArgs": []}}),
+            ["contents[0].parts[0].functionCall.willContinue"],
+        ),
+        (
+            user({"functionResponse": {"name": "f", "response": {}, "scheduling": "SILENT"}}),
+            ["contents[0].parts[0].functionResponse.scheduling"],
+        ),
+        (user({"futurePart": {"a": 1}, "beside": 1}), []),
+    ],
+)
+def test_members_of_a_history_without_a_form_are_named(content: Any, unknown: list[str]) -> None:
+    assert list(parsed(contents=[content]).unknown) == unknown
+
+
+def test_what_is_off_is_not_missed() -> None:
+    request = parsed(
+        safetySettings=[],
+        toolConfig={"functionCallingConfig": {"streamFunctionCallArguments": False}, "retrievalConfig": None},
+    )
+    assert request.unknown == ()
+
+
+def test_a_body_that_is_nested_too_deeply_is_refused() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(3000):
+        schema = {"items": schema}
+    with pytest.raises(InvalidRequest, match="deeply"):
+        parsed(tools=[{"functionDeclarations": [{"name": "f", "parameters": schema}]}])
 
 
 def test_what_google_keeps_of_the_conversation_binds_the_request_to_it() -> None:
@@ -199,14 +239,15 @@ def test_calls_without_ids_are_paired_by_name_and_order() -> None:
     assert [answered[item.id] for item in made] == [q.Text(text=text) for text in ("18 C", "text", "9 C", "25 C")]
 
 
-def test_minted_ids_are_stable_and_avoid_given_ones() -> None:
-    contents = [
-        user({"text": "x"}),
-        model(call("f"), call("g", "call_1")),
-        user(result("f", "a"), result("g", "b", "call_1")),
-    ]
-    made = calls(history(*contents))
-    assert [item.id for item in made] == [item.id for item in calls(history(*contents))] == ["call_2", "call_1"]
+def test_made_ids_depend_on_what_came_before_alone() -> None:
+    contents = [user({"text": "x"}), model(call("f")), user(result("f", "a"))]
+    first = history(*contents)
+    more = history(*contents, model(call("g", "call_1"), call("f")), user(result("f", "c"), result("g", "b", "call_1")))
+    assert more[: len(first)] == first
+    made = calls(more)
+    assert len({item.id for item in made}) == 3
+    answered = {item.id: item.parts[0] for item in results(more)}
+    assert [answered[item.id] for item in made] == [q.Text(text=text) for text in "abc"]
 
 
 def test_given_ids_pair_whatever_the_order_and_aliases_are_undone() -> None:
@@ -322,7 +363,7 @@ def test_the_bypass_is_no_signature() -> None:
 def test_media_both_ways(part: Any, expected: q.Part) -> None:
     messages = history(user(part))
     assert messages[0].parts == (expected,)
-    back = render_request(parsed(contents=[user(part)]), Facts()).body["contents"][0]["parts"][0]
+    back = asked(parsed(contents=[user(part)])).body["contents"][0]["parts"][0]
     kind = next(iter(part))
     assert {key: back[kind][key] for key in ("mimeType", "fileUri") if key in part[kind]} == {
         key: part[kind][key] for key in ("mimeType", "fileUri") if key in part[kind]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dragoman.canonical import request as q
-from dragoman.dialects.contract import Facts
 from dragoman.dialects.gemini import DIALECT
-from dragoman.dialects.gemini.render import render_request
+
+from .driving import asked
 
 HELLO = [{"role": "user", "parts": [{"text": "Hello"}]}]
 
@@ -34,13 +34,13 @@ def test_generation_config_both_ways() -> None:
         "frequencyPenalty": 0.2,
         "responseLogprobs": True,
         "logprobs": 3,
-        "thinkingConfig": {"includeThoughts": True, "thinkingBudget": 1024},
+        "thinkingConfig": {"thinkingLevel": "HIGH", "includeThoughts": True},
         "responseMimeType": "application/json",
         "responseJsonSchema": {"type": "object"},
     }
     request = parsed(generationConfig=config)
     assert (request.choices, request.top_logprobs, request.stop) == (2, 3, ("END",))
-    assert render_request(request, Facts()).body["generationConfig"] == config
+    assert asked(request).body["generationConfig"] == config
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,13 @@ def test_json_schema_is_left_alone() -> None:
     }
     request = parsed(tools=[{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}])
     assert request.tools[0].schema == schema
-    assert render_request(request, Facts()).body["tools"] == [
-        {"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}
-    ]
+    assert asked(request).body["tools"] == [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}]
 
 
 def test_hosted_tools_go_back_to_google_alone() -> None:
     request = parsed(tools=[{"googleSearch": {}, "functionDeclarations": [{"name": "f"}]}, {"codeExecution": {}}])
     assert [tool.type for tool in request.hosted_tools] == ["googleSearch", "codeExecution"]
-    assert render_request(request, Facts()).body["tools"] == [
+    assert asked(request).body["tools"] == [
         {"functionDeclarations": [{"name": "f"}]},
         {"googleSearch": {}},
         {"codeExecution": {}},
@@ -144,3 +142,8 @@ def test_hosted_tools_go_back_to_google_alone() -> None:
 )
 def test_tool_choice(calling: Any, expected: Any) -> None:
     assert parsed(toolConfig={"functionCallingConfig": calling}).tool_choice == expected
+
+
+def test_that_calls_keep_to_their_schemas_is_named() -> None:
+    path = "toolConfig.functionCallingConfig.mode"
+    assert parsed(toolConfig={"functionCallingConfig": {"mode": "VALIDATED"}}).unknown == (path,)

@@ -6,8 +6,9 @@ from typing import Any
 
 from dragoman.canonical import request as q
 from dragoman.canonical.opaque import Opaque
-from dragoman.dialects.contract import Facts
-from dragoman.dialects.messages.render import render_request
+from dragoman.crossing import cross
+from dragoman.dialects.contract import Facts, UpstreamRequest
+from dragoman.dialects.messages import DIALECT
 
 OWN = Opaque("messages", "signature", "U0lH")
 GEMINI = Opaque("gemini", "signature", "R0VN")
@@ -34,22 +35,28 @@ def result(id: str, text: str = "done", **members: Any) -> q.ToolResult:
     return q.ToolResult(id=id, parts=(q.Text(text=text),), **members)
 
 
+def rendered(*messages: q.Message, facts: Facts | None = None, **members: Any) -> UpstreamRequest:
+    """The request of a client of another dialect, as it goes to a messages upstream with these facts."""
+    request = q.Request(model="m", messages=messages or (user("Hi"),), origin="chat", **members)
+    crossing, _ = cross(request, DIALECT, facts or Facts())
+    return DIALECT.render_request(crossing, facts or Facts())
+
+
 def body_of(*messages: q.Message, facts: Facts | None = None, **members: Any) -> dict[str, Any]:
-    request = q.Request(model="m", messages=messages or (user("Hi"),), origin="chat", **members)
-    return render_request(request, facts or Facts()).body
+    return rendered(*messages, facts=facts, **members).body
 
 
-def losses_of(*messages: q.Message, **members: Any) -> set[str]:
-    request = q.Request(model="m", messages=messages or (user("Hi"),), origin="chat", **members)
-    return {loss.path for loss in render_request(request, Facts()).losses}
+def losses_of(*messages: q.Message, facts: Facts | None = None, **members: Any) -> list[str]:
+    """The paths of the losses."""
+    return [loss.path for loss in rendered(*messages, facts=facts, **members).losses]
 
 
-def turns(*messages: q.Message) -> list[tuple[str, list[dict[str, Any]]]]:
+def turns(*messages: q.Message, facts: Facts | None = None) -> list[tuple[str, list[dict[str, Any]]]]:
     """Role and blocks of the turns; every history must alternate and begin with a user's."""
-    rendered = body_of(*messages)["messages"]
-    assert [turn["role"] for turn in rendered] == [("user", "assistant")[n % 2] for n in range(len(rendered))]
-    assert all(turn["content"] for turn in rendered)
-    return [(turn["role"], turn["content"]) for turn in rendered]
+    found = body_of(*messages, facts=facts)["messages"]
+    assert [turn["role"] for turn in found] == [("user", "assistant")[n % 2] for n in range(len(found))]
+    assert all(turn["content"] for turn in found)
+    return [(turn["role"], turn["content"]) for turn in found]
 
 
 def text(words: str) -> dict[str, Any]:

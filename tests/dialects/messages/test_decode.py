@@ -279,15 +279,21 @@ def test_an_id_that_the_client_refuses_gets_an_alias() -> None:
     assert of(upstream.end(), e.ToolCallStart)[0].id.startswith("call_dgm")
 
 
-def test_a_caller_other_than_the_model_is_a_loss() -> None:
-    upstream = Upstream().say(
-        start(),
-        tool(0, "a", "run", caller={"type": "code_execution_20260120", "tool_id": "s"}),
-        stop(0),
-        ending("tool_use"),
-    )
-    assert len(of(upstream.end(), e.ToolCallStart)) == 1
-    assert upstream.assembler.losses == {"tool_use.caller": 1}
+@pytest.mark.parametrize(
+    ("members", "native"),
+    [
+        ({"caller": {"type": "code_execution_20260120", "tool_id": "s"}, "toolset_name": "t"}, ...),
+        ({"caller": {"type": "direct"}}, ...),
+        ({"caller": "me", "toolset_name": 5}, None),
+        ({"caller": {}, "toolset_name": ""}, None),
+        ({}, None),
+    ],
+)
+def test_who_made_a_call_is_native(members: dict[str, Any], native: Any) -> None:
+    upstream = Upstream().say(start(), tool(0, "a", "run", **members), stop(0), ending("tool_use"))
+    (call,) = of(upstream.end(), e.ToolCallStart)
+    assert call.native == (members if native is ... else None)
+    assert upstream.assembler.losses == {}
 
 
 # ---- tools that the upstream runs

@@ -20,9 +20,9 @@ FOREIGN = Opaque("responses", "encrypted", "ENC==", "rs_1")
 GEMINI = Opaque("gemini", "signature", "R0VN")
 
 
-def call(*pieces: str, sound: bool = True, complete: bool = True, kind: Any = "function") -> list[e.Event]:
+def call(*pieces: str, sound: bool = True, complete: bool = True) -> list[e.Event]:
     deltas = [e.ToolCallDelta(piece, sound) for piece in pieces]
-    return [e.ToolCallStart(id="c1", name="run", kind=kind), *deltas, e.ToolCallEnd(complete)]
+    return [e.ToolCallStart(id="c1", name="run"), *deltas, e.ToolCallEnd(complete)]
 
 
 def inputs(*events: e.Event, **members: Any) -> list[str]:
@@ -224,25 +224,17 @@ def test_what_breaks_later_goes_on_raw() -> None:
     assert inputs(*events) == ['{"a":', " oops"]
 
 
-def test_freeform_input_is_wrapped_live() -> None:
-    text = 'say "hi"\n\t\\ü\u2028'
-    pieces = inputs(*call(text[:5], text[5:], kind="custom"))
-    assert len(pieces) == 4
-    assert json.loads("".join(pieces)) == {"input": text}
-
-
-def test_freeform_input_without_text() -> None:
-    assert json.loads("".join(inputs(*call(kind="custom")))) == {"input": ""}
-
-
-def test_a_cut_freeform_input_is_not_closed() -> None:
+@pytest.mark.parametrize(("origin", "passes"), [("messages", True), ("chat", False)])
+def test_native_members_of_a_call_pass_within_the_dialect(origin: str, passes: bool) -> None:
+    native = {"caller": {"type": "code_execution_20260120", "tool_id": "s"}}
     data = encode(
-        e.ResponseStart(), *call("half", kind="custom", complete=False), e.ResponseEnd(finish=e.FinishReason.LENGTH)
+        e.ResponseStart(origin=origin),
+        e.ToolCallStart(id="c1", name="run", native=native),
+        e.ToolCallEnd(),
+        e.ResponseEnd(finish=e.FinishReason.TOOL_CALLS),
     )
-    assert (
-        "".join(frame["delta"].get("partial_json", "") for frame in frames(data) if "delta" in frame)
-        == '{"input":"half'
-    )
+    (opened,) = (frame["content_block"] for frame in frames(data) if frame["type"] == "content_block_start")
+    assert opened == {"type": "tool_use", "id": "c1", "name": "run", "input": {}, **(native if passes else {})}
     assert check(data) == []
 
 

@@ -92,6 +92,7 @@ def test_system_texts_and_turns() -> None:
             q.ReasoningRequest(effort="max", adaptive=True, visible=False),
         ),
         ({"type": "adaptive"}, {}, q.ReasoningRequest(adaptive=True)),
+        ({"type": "adaptive", "display": "updates"}, {}, q.ReasoningRequest(adaptive=True, visible=True)),
         ({"type": "between_tools"}, {}, q.ReasoningRequest(adaptive=True)),
         ({"type": "disabled"}, {"effort": "low"}, q.ReasoningRequest(effort="none")),
         (None, {"effort": "low"}, q.ReasoningRequest(effort="low")),
@@ -138,6 +139,29 @@ def test_tools_of_each_sort() -> None:
     assert (plain.kind, plain.schema) == ("function", schema)
     assert bash.schema is not None
     assert "command" in bash.schema["properties"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "action"),
+    [
+        ("computer_20241022", {}, "cursor_position"),
+        ("computer_20250124", {}, "scroll"),
+        ("computer_20251124", {"enable_zoom": True}, "zoom"),
+    ],
+)
+def test_a_computer_is_a_tool_of_the_client(kind: str, members: dict[str, Any], action: str) -> None:
+    declared = {"type": kind, "name": "computer", "display_width_px": 1024, "display_height_px": 768}
+    (tool,) = parse(tools=[{**declared, **members}]).tools
+    assert tool.schema is not None
+    assert action in tool.schema["properties"]["action"]["enum"]
+    assert "1024 x 768" in (tool.description or "")
+    (plain,) = parse(tools=[declared]).tools
+    assert "zoom" not in (plain.schema or {})["properties"]["action"]["enum"]
+
+
+def test_hosted_tools_are_kept_apart() -> None:
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    request = parse(tools=[search])
     assert request.hosted_tools == (q.HostedTool(origin="messages", type="web_search_20250305", value=search),)
 
 
@@ -291,7 +315,75 @@ def test_citations_in_the_history_are_told() -> None:
             {"role": "assistant", "content": [{"type": "text", "text": "a", "citations": [{"type": "page_location"}]}]}
         ]
     )
-    assert request.unknown == ("messages.0.content.0.citations",)
+    assert request.unknown == ("messages[0].parts[0].citations",)
+
+
+@pytest.mark.parametrize(
+    ("block", "lost"),
+    [
+        ({"type": "document", "source": {"type": "text", "data": "t"}, "context": "c"}, ["context"]),
+        ({"type": "document", "source": {"type": "text", "data": "t"}, "citations": {"enabled": True}}, ["citations"]),
+        ({"type": "document", "source": {"type": "text", "data": "t"}, "citations": {"enabled": False}}, []),
+        ({"type": "tool_use", "id": "a", "name": "b", "caller": {"type": "code_execution_20260521"}}, ["caller"]),
+        ({"type": "tool_use", "id": "a", "name": "b", "caller": {"type": "direct"}, "toolset_name": None}, []),
+        ({"type": "tool_result", "tool_use_id": "a", "toolset_name": "t"}, ["toolset_name"]),
+        ({"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}, "citations": []}, []),
+    ],
+)
+def test_members_without_a_place_are_told(block: dict[str, Any], lost: list[str]) -> None:
+    request = parse(system="s", messages=[{"role": "user", "content": [{"type": "text", "text": "a"}, block]}])
+    assert request.unknown == tuple(f"messages[1].parts[1].{name}" for name in lost)
+
+
+def test_members_of_tools_and_turns_without_a_place_are_told() -> None:
+    schema = {"type": "object"}
+    request = parse(
+        tools=[
+            {"type": "web_search_20250305", "name": "web_search"},
+            {
+                "name": "run",
+                "input_schema": schema,
+                "defer_loading": True,
+                "eager_input_streaming": True,
+                "allowed_callers": ["direct"],
+            },
+        ],
+        messages=[
+            {"role": "user", "content": "a"},
+            {"role": "system", "output_config": {"effort": "low"}},
+            {"role": "system", "content": "b", "clear_at": "next_user_message"},
+        ],
+        thinking={"type": "adaptive", "block_binding": {}},
+        output_config={"format": {"type": "future"}, "task_budget": {"total": 5}},
+    )
+    assert set(request.unknown) == {
+        "tools[0].defer_loading",
+        "messages[1].output_config",
+        "messages[2].clear_at",
+        "thinking.block_binding",
+        "output_config.format",
+        "output_config.task_budget",
+    }
+
+
+def test_a_system_turn_that_is_over_is_not_said_again() -> None:
+    over = {"role": "system", "content": "Once.", "clear_at": "next_user_message"}
+    said = {"role": "user", "content": "a"}
+    assert [message.role for message in parse(messages=[said, over, said]).messages] == ["user", "user"]
+    assert [message.role for message in parse(messages=[said, over]).messages] == ["user", "system"]
+
+
+def test_attribution_is_no_instruction() -> None:
+    line = {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=1a2b3;"}
+    request = parse(system=[line, {"type": "text", "text": "Be brief."}])
+    assert request.messages[0].parts == (q.Text(text="Be brief."),)
+    assert request.unknown == ("x-anthropic-billing-header",)
+    assert parse(system=[line]).messages[0].role == q.Role.USER
+
+
+def test_a_thread_that_goes_on_is_bound_to_its_server() -> None:
+    assert parse(thread={"type": "create"}).bound == ()
+    assert parse(thread={"type": "continue", "previous_message_id": "msg_1"}).bound == ("thread.previous_message_id",)
 
 
 # ---- refusals

@@ -55,21 +55,26 @@ def test_empty_blocks_go() -> None:
     assert rendered(r.TextBlock(text=""), r.ReasoningBlock(text=""))["content"] == []
 
 
+@pytest.mark.parametrize(("origin", "passes"), [("messages", True), ("chat", False)])
+def test_native_members_of_a_call_pass_within_the_dialect(origin: str, passes: bool) -> None:
+    native = {"caller": {"type": "direct"}}
+    block = r.ToolCallBlock(id="c", name="run", arguments="{}", native=native)
+    (sent,) = rendered(block, finish=e.FinishReason.TOOL_CALLS, origin=origin)["content"]
+    assert sent == {"type": "tool_use", "id": "c", "name": "run", "input": {}, **(native if passes else {})}
+
+
 @pytest.mark.parametrize(
-    ("arguments", "kind", "given"),
+    ("arguments", "given"),
     [
-        ('{"a": 1}', "function", {"a": 1}),
-        ("", "function", {}),
-        ("{a: 1}", "function", {"INVALID_JSON": "{a: 1}"}),
-        ("[1]", "function", {"INVALID_JSON": "[1]"}),
-        ('{"a": "Pa', "function", {"INVALID_JSON": '{"a": "Pa'}),
-        ("*** Begin", "custom", {"input": "*** Begin"}),
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        ("{a: 1}", {"INVALID_JSON": "{a: 1}"}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
+        ('{"a": "Pa', {"INVALID_JSON": '{"a": "Pa'}),
     ],
 )
-def test_tool_input_is_an_object(arguments: str, kind: Any, given: dict[str, Any]) -> None:
-    body = rendered(
-        r.ToolCallBlock(id="c", name="run", arguments=arguments, kind=kind), finish=e.FinishReason.TOOL_CALLS
-    )
+def test_tool_input_is_an_object(arguments: str, given: dict[str, Any]) -> None:
+    body = rendered(r.ToolCallBlock(id="c", name="run", arguments=arguments), finish=e.FinishReason.TOOL_CALLS)
     assert body["content"] == [{"type": "tool_use", "id": "c", "name": "run", "input": given}]
     assert body["stop_reason"] == "tool_use"
 

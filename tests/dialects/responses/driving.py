@@ -8,7 +8,9 @@ from typing import Any
 
 from dragoman import dialects
 from dragoman.canonical import events as e
-from dragoman.canonical.request import Request
+from dragoman.canonical.request import Message, Request, Role, Text
+from dragoman.crossing import cross
+from dragoman.dialects.contract import Facts, UpstreamRequest
 from dragoman.dialects.responses.check import check
 from dragoman.streaming.accumulate import Accumulator
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
@@ -19,6 +21,8 @@ from dragoman.streaming.sse import ServerSentEvent
 DIALECT = dialects.get("responses")
 
 JSON = dict[str, Any]
+
+HI = Message(Role.USER, (Text(text="Hi"),))
 
 CREATED: JSON = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "created_at": 7}}
 
@@ -145,3 +149,10 @@ def whole(events: Iterable[e.Event], request: Request | None = None) -> JSON:
     accumulator.add(events)
     assert accumulator.response is not None
     return DIALECT.render_response(accumulator.response, context(request))
+
+
+def rendered(*messages: Message, facts: Facts | None = None, origin: str = "chat", **members: Any) -> UpstreamRequest:
+    """A request of another dialect's client, for an upstream of this one."""
+    request = Request(model="m", origin=origin, messages=messages or (HI,), **members)
+    crossing, _ = cross(request, DIALECT, facts or Facts())
+    return DIALECT.render_request(crossing, facts or Facts())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dragoman.canonical.request import Audio, Document, Image, Text
-from dragoman.dialects.contract import Dialect, Traits
+from dragoman.dialects.contract import Dialect, Members, Traits
 from dragoman.dialects.gemini import endpoints
+from dragoman.dialects.gemini.adapt import adapt_request
 from dragoman.dialects.gemini.check import check
+from dragoman.dialects.gemini.counting import adapt_count, render_count
 from dragoman.dialects.gemini.decode import Decoder
 from dragoman.dialects.gemini.encode import Encoder
 from dragoman.dialects.gemini.errors import parse_error, render_error, status_of
-from dragoman.dialects.gemini.render import adapt_request, render_request
+from dragoman.dialects.gemini.render import render_request
 from dragoman.dialects.gemini.request import parse_request
 from dragoman.dialects.gemini.response import render_response
 from dragoman.dialects.gemini.wire import NAME, QUIRKS
@@ -20,7 +22,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=b"\n",
     parse_request=parse_request,
-    render_request=lambda crossing, facts: render_request(crossing.request, facts),
+    render_request=render_request,
     adapt_request=adapt_request,
     decoder=Decoder,
     encoder=Encoder,
@@ -33,6 +35,7 @@ DIALECT = Dialect(
     authorize=endpoints.authorize,
     client_headers=endpoints.client_headers,
     check=check,
+    members=Members(history="contents", choice="toolConfig"),
     traits=Traits(
         tool_name=r"[A-Za-z_][A-Za-z0-9_.:-]*",
         tool_name_longest=128,
@@ -41,6 +44,8 @@ DIALECT = Dialect(
         calls_last=False,
         result_parts=(Text, Image, Document, Audio),
     ),
+    adapt_count=adapt_count,
+    render_count=render_count,
     model_headers=("x-goog-api-key", "x-goog-api-client"),
     quirks=QUIRKS,
     array_stream=True,

@@ -8,7 +8,7 @@ which they came: pieces of one text, or of one thought and its signature, become
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -31,6 +31,9 @@ _ROLES: dict[str, q.Role] = {
 }
 """``function`` is the older role of results; a missing role is the user's."""
 
+_TEXT = frozenset({"text", "thought", "thoughtSignature"})
+"""The members of a part with text."""
+
 _WRAPPERS = ("output", "result", "content")
 """The one member in which clients put the text of a result: the documented one, google-genai's, the AI SDK's."""
 
@@ -40,16 +43,20 @@ def refuse(message: str, path: str) -> InvalidRequest:
     return InvalidRequest(invalid_request(f"{path}: {message}", path))
 
 
-def parse_contents(contents: Any) -> tuple[q.Message, ...]:
-    """The messages of a (camelCase) ``contents``. Raises ``InvalidRequest`` that names the member at fault."""
+def parse_contents(contents: Any, unknown: list[str]) -> tuple[q.Message, ...]:
+    """The messages of a (camelCase) ``contents``. Raises ``InvalidRequest`` that names the member at fault.
+
+    The paths of members that have no canonical form are added to ``unknown``.
+    """
     if not isinstance(contents, list) or not contents:
         raise refuse("expected a list of contents with at least one turn", "contents")
-    history = _History(contents)
+    history = _History(unknown)
     messages: list[q.Message] = []
     for number, content in enumerate(contents):
         path = f"contents[{number}]"
         if not isinstance(content, dict):
             raise refuse("expected an object with role and parts", path)
+        history.read(content, ("role", "parts"), path)
         role = _ROLES.get(as_text(content.get("role")).lower())
         if role is None:
             raise refuse(f"expected the role user or model, got {content.get('role')!r}", f"{path}.role")
@@ -107,17 +114,22 @@ def _part(part: JSON, path: str, history: _History) -> q.Part:
     kind = next((name for name in PART_DATA if part.get(name) is not None and name != "text"), "text")
     value = part.get(kind)
     if kind == "functionCall":
+        history.read(part, (kind, "thoughtSignature", "thought"), path)
         return msgspec.structs.replace(history.call(value, f"{path}.functionCall"), signature=proof)
     if kind == "functionResponse":
+        history.read(part, (kind, "thoughtSignature"), path)
         return history.result(value, f"{path}.functionResponse")
     if kind != "text":
-        if part.get("thought") is True:
+        media = None if part.get("thought") is True else parse_media(part)
+        if media is None:
             return q.Native(origin=NAME, value=part)
-        return parse_media(part) or q.Native(origin=NAME, value=part)
-    if value is None and proof is None and set(part) - {"thought", "thoughtSignature", "text"}:
+        history.read(part, (kind,), path)
+        return media
+    if value is None and proof is None and set(part) - _TEXT:
         return q.Native(origin=NAME, value=part)
     if value is not None and not isinstance(value, str):
         raise refuse("expected a text", f"{path}.text")
+    history.read(part, _TEXT, path)
     if part.get("thought") is True:
         return q.Reasoning(text=value or "", opaque=(proof,) if proof else ())
     return q.Text(text=value or "", signature=proof)
@@ -160,13 +172,20 @@ class _Call:
 
 
 class _History:
-    """Pairs results with calls: by id, else by name and order, the latest turn first."""
+    """Pairs results with calls: by id, else by name and order, the latest turn first.
 
-    def __init__(self, contents: list[Any]) -> None:
+    Ids are made from what came before alone: a history that grows keeps them.
+    """
+
+    def __init__(self, unknown: list[str]) -> None:
+        self._unknown = unknown
         self._turns: list[list[_Call]] = []
-        self._taken = set(_ids(contents))
         self._given: set[str] = set()
         self._count = 0
+
+    def read(self, value: JSON, known: Collection[str], path: str) -> None:
+        """Notes the members of a value that are none of these, if they say anything."""
+        self._unknown += (f"{path}.{key}" for key, said in value.items() if key not in known and said)
 
     def turn(self, continued: bool) -> None:
         """A turn of the model begins, or goes on."""
@@ -177,6 +196,7 @@ class _History:
         name = as_text(as_object(value).get("name"))
         if not name:
             raise refuse("expected the name of a function", f"{path}.name")
+        self.read(value, ("id", "name", "args"), path)
         told = _id(value)
         id = original(told)
         if not id or id in self._given:
@@ -193,6 +213,7 @@ class _History:
         name, told = as_text(value.get("name")), _id(value)
         if not name and not told:
             raise refuse("expected the name of a function", f"{path}.name")
+        self.read(value, ("id", "name", "response", "parts"), path)
         call = self._pending(told, name)
         parts, error = _result(value)
         if call is None:
@@ -213,17 +234,8 @@ class _History:
         while True:
             self._count += 1
             id = f"call_{self._count}"
-            if id not in self._taken and id not in self._given:
+            if id not in self._given:
                 return id
-
-
-def _ids(contents: list[Any]) -> Iterable[str]:
-    """Every id that the client gave to a call or a result."""
-    for content in contents:
-        for part in map(as_object, as_list(as_object(content).get("parts"))):
-            for kind in ("functionCall", "functionResponse"):
-                if told := _id(part.get(kind)):
-                    yield original(told)
 
 
 def _id(value: Any) -> str:

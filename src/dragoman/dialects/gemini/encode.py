@@ -131,7 +131,7 @@ class Encoder(StreamEncoder):
         candidate.call, candidate.arguments = None, []
         if call is None:
             return
-        args = parts.call_arguments(text, call.kind, complete=event.complete, sound=candidate.sound)
+        args = parts.call_arguments(text, complete=event.complete, sound=candidate.sound)
         if args is not None:
             candidate.calls = True
             self._chunk([parts.call_part(call.id, call.name, args, event.signature or call.signature)])

@@ -26,18 +26,28 @@ _COLLECTION = re.compile(r"(models|tunedModels)/(?=.)")
 
 
 def generate_path(model: str, *, stream: bool) -> str:
-    """The path and query that ask an upstream for an answer of this model.
+    """The path and query that ask an upstream for an answer of this model. Raises ``InvalidRequest``."""
+    return _path(model, "streamGenerateContent?alt=sse" if stream else "generateContent")
 
-    A name may be that of a resource (``models/x``, ``tunedModels/x``). Whatever it holds, the path
-    stays below the collection: all but slashes is escaped, and segments of dots are refused
-    (``InvalidRequest``).
+
+def count_path(model: str) -> str:
+    """The path that asks for a count of tokens. Raises ``InvalidRequest``."""
+    return _path(model, "countTokens")
+
+
+def resource(model: str) -> str:
+    """The model's full name (``models/x``, ``tunedModels/x``); it may be given in full."""
+    return model if _COLLECTION.match(model) else f"models/{model}"
+
+
+def _path(model: str, verb: str) -> str:
+    """A path below the model's collection, whatever its name holds.
+
+    All but slashes is escaped, and segments of dots are refused (``InvalidRequest``).
     """
-    found = _COLLECTION.match(model)
-    collection = found[1] if found else "models"
-    name = model[found.end() :] if found else model
+    collection, _, name = resource(model).partition("/")
     if not name.strip("/") or any(segment in (".", "..") for segment in name.split("/")):
         raise InvalidRequest(invalid_request(f"{model!r} is no name of a model", "model"))
-    verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
     return f"/v1beta/{collection}/{quote(name, safe='/', errors='replace')}:{verb}"
 
 

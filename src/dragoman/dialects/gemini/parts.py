@@ -53,13 +53,11 @@ def proof_parts(proofs: tuple[Opaque, ...]) -> list[JSON]:
     return [signed({"text": "", "thought": True}, proof) for proof in proofs]
 
 
-def call_arguments(text: str, kind: e.ToolKind, *, complete: bool, sound: bool) -> JSON | None:
+def call_arguments(text: str, *, complete: bool, sound: bool) -> JSON | None:
     """The ``args`` object of a call; ``None`` for half a call, which has no form here.
 
     Text that is no object is wrapped as ``{"INVALID_JSON": text}`` (design/streams.md, 4).
     """
-    if kind == "custom":
-        return {"input": text} if complete else None
     if not text.strip():
         return {}
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from dragoman.canonical import request as q
 from dragoman.dialects.gemini.contents import parse_contents, parse_system, refuse
 from dragoman.dialects.gemini.schema import parse_schema, read_json_schema
-from dragoman.dialects.gemini.wire import JSON, NAME, as_text, camel_case
+from dragoman.dialects.gemini.wire import JSON, LEVELS, NAME, as_text, camel_case
 
 _KNOWN = frozenset(
     {
@@ -32,14 +32,7 @@ _BOUND = ("cachedContent", "continuationToken")
 """Members that stand for a part of the conversation that Google keeps."""
 
 _MODES = {"AUTO": "auto", "VALIDATED": "auto", "ANY": "required", "NONE": "none"}
-_EFFORTS: dict[str, q.Effort] = {
-    "MINIMAL": "minimal",
-    "LOW": "low",
-    "MEDIUM": "medium",
-    "HIGH": "high",
-    "XHIGH": "xhigh",
-    "MAX": "max",
-}
+_EFFORTS: dict[str, q.Effort] = {**LEVELS, "MAX": "max"}
 
 
 def parse_request(body: JSON, model: str | None = None, stream: bool | None = None) -> q.Request:
@@ -49,21 +42,27 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     """
     if not isinstance(body, dict):
         raise refuse("expected a JSON object", "body")
-    body = camel_case(body)
+    try:
+        return _request(camel_case(body), model, stream)
+    except RecursionError:
+        raise refuse("it is nested too deeply", "body") from None
+
+
+def _request(body: JSON, model: str | None, stream: bool | None) -> q.Request:
     inner = body.get("generateContentRequest")
     if isinstance(inner, dict) and "contents" not in body:
         body = inner
     name = model or as_text(body.get("model"))
     if not name:
         raise refuse("expected the name of a model", "model")
-    unknown = [key for key, value in body.items() if key not in _KNOWN and value is not None]
+    unknown = [key for key, value in body.items() if key not in _KNOWN and value not in (None, [], {})]
     bound = tuple(key for key in _BOUND if body.get(key))
     config = _object(body.get("generationConfig"), "generationConfig")
     tools, hosted = _tools(body.get("tools"), unknown)
     settings = _config(config, unknown)
     return q.Request(
         model=name,
-        messages=(*parse_system(body.get("systemInstruction")), *parse_contents(body.get("contents"))),
+        messages=(*parse_system(body.get("systemInstruction")), *parse_contents(body.get("contents"), unknown)),
         origin=NAME,
         stream=bool(stream),
         tools=tools,
@@ -259,12 +258,16 @@ _DECLARED = frozenset({"name", "description", "parameters", "parametersJsonSchem
 
 def _tool_choice(value: Any, unknown: list[str]) -> q.ToolChoice | None:
     config = _object(value, "toolConfig")
-    unknown += (f"toolConfig.{key}" for key in config if key != "functionCallingConfig")
+    unknown += (f"toolConfig.{key}" for key, said in config.items() if key != "functionCallingConfig" and said)
     path = "toolConfig.functionCallingConfig"
     calling = _object(config.get("functionCallingConfig"), path)
-    unknown += (f"{path}.{key}" for key in calling if key not in ("mode", "allowedFunctionNames"))
+    unknown += (
+        f"{path}.{key}" for key, said in calling.items() if key not in ("mode", "allowedFunctionNames") and said
+    )
     names = _texts(calling.get("allowedFunctionNames"), f"{path}.allowedFunctionNames")
     mode = as_text(calling.get("mode")).upper()
+    if mode == "VALIDATED":
+        unknown.append(f"{path}.mode")  # that calls keep to their schemas
     match _MODES.get(mode):
         case "auto":
             return q.ToolChoice("auto", names)

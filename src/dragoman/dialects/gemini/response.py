@@ -64,11 +64,11 @@ def _block(block: r.Block) -> list[JSON]:
         thought = parts.signed({"text": block.text, "thought": True}, block.opaque[0] if block.opaque else None)
         return [thought, *parts.proof_parts(block.opaque[1:])]
     if isinstance(block, r.ToolCallBlock):
-        args = parts.call_arguments(block.arguments, block.kind, complete=block.complete, sound=block.sound)
+        args = parts.call_arguments(block.arguments, complete=block.complete, sound=block.sound)
         return [] if args is None else [parts.call_part(block.id, block.name, args, block.signature)]
     if isinstance(block, ServerTool):
         return list(block.items) if block.origin == NAME else []
-    return _media(block)
+    return _media(block) if isinstance(block, Media) else []
 
 
 def _media(block: Media) -> list[JSON]:

@@ -71,11 +71,11 @@ Above = tuple[str, ...]
 
 def parameters_subset(schema: JSON, path: str, losses: list[Loss]) -> JSON | None:
     """The ``parameters`` of a function; ``None`` if it takes none. They are an object at the root."""
-    converter = _Converter(schema)
+    converter = _Converter(schema, path)
     found = converter.convert(schema, path)
-    if options := found.pop("anyOf", None):
+    if objects := [option for option in found.pop("anyOf", ()) if option.get("properties")]:
         converter.lose(path, "alternatives at the root are joined")
-        found = _joined(options, found)
+        found = _joined(objects, found)
     losses += converter.losses()
     found.pop("nullable", None)
     return found if found.get("type") == "OBJECT" and found.get("properties") else None
@@ -83,27 +83,39 @@ def parameters_subset(schema: JSON, path: str, losses: list[Loss]) -> JSON | Non
 
 def value_subset(schema: JSON, path: str, losses: list[Loss]) -> JSON:
     """The same for a schema of any value (``responseSchema``)."""
-    converter = _Converter(schema)
+    converter = _Converter(schema, path)
     found = converter.convert(schema, path)
     losses += converter.losses()
     return found
 
 
-def _joined(options: list[JSON], beside: JSON) -> JSON:
+def _joined(objects: list[JSON], beside: JSON) -> JSON:
     """One object with the properties of all; what each of them demands is demanded."""
-    objects = [option for option in options if option.get("properties")]
-    properties = {name: inner for option in reversed(objects) for name, inner in option["properties"].items()}
-    required = [
-        name for name in properties if objects and all(name in option.get("required", ()) for option in objects)
-    ]
+    found: dict[str, list[JSON]] = {}
+    for option in objects:
+        for name, inner in option["properties"].items():
+            if inner not in found.setdefault(name, []):
+                found[name].append(inner)
+    properties = {name: _either(every) for name, every in found.items()}
+    required = [name for name in found if all(name in option.get("required", ()) for option in objects)]
     return {**beside, "type": "OBJECT", "properties": properties, **({"required": required} if required else {})}
+
+
+def _either(options: list[JSON]) -> JSON:
+    """What fits one of these; lists of texts become one list."""
+    if len(options) == 1:
+        return options[0]
+    if all(option.keys() == {"type", "enum"} for option in options):
+        return {"type": "STRING", "enum": list(dict.fromkeys(text for option in options for text in option["enum"]))}
+    return {"anyOf": options}
 
 
 class _Converter:
     """Converts one schema, to whose root its references point."""
 
-    def __init__(self, root: JSON) -> None:
+    def __init__(self, root: JSON, path: str) -> None:
         self._root = root
+        self._path = path
         self._left = _MOST
         self._losses: dict[str, str] = {}
 
@@ -118,7 +130,7 @@ class _Converter:
         """The schema in the subset."""
         self._left -= 1
         if self._left < 0 or len(above) > _DEEPEST:
-            self.lose(path, "too large a schema: an object of any kind")
+            self.lose(self._path, "too large a schema: what lies deep in it is an object of any kind")
             return {"type": "OBJECT"}
         if not isinstance(schema, dict):
             return dict(_ANYTHING)
@@ -207,14 +219,14 @@ class _Converter:
         """The alternatives, each with what is demanded of all."""
         apart = ("nullable", "anyOf", "oneOf", *_ANNOTATIONS)
         common = {name: value for name, value in flat.items() if name in _READ and name not in apart}
-        below = (*above, "")
-        found = [
-            self.convert({**common, **option} if isinstance(option, dict) else option, place, below)
-            for place, option in options
-        ]
-        if all(option.keys() == {"type", "enum"} for option in found):
-            return {"type": "STRING", "enum": list(dict.fromkeys(item for option in found for item in option["enum"]))}
-        return {"anyOf": found}
+        if "type" in common:
+            common["type"] = _kinds(flat)[0]
+        return _either(
+            [
+                self.convert({**common, **option} if isinstance(option, dict) else option, place, (*above, ""))
+                for place, option in options
+            ]
+        )
 
     def _typed(self, kind: str, flat: JSON, path: str, above: Above) -> JSON | None:
         """What is said of values of this type; ``None`` if there are none among those listed."""
@@ -252,7 +264,8 @@ class _Converter:
         return {**({"properties": found} if found else {}), **({"required": required} if required else {})}
 
     def _array(self, flat: JSON, path: str, below: Above) -> JSON:
-        items, places = flat.get("items"), as_list(flat.get("prefixItems"))
+        items: Any = flat.get("items")
+        places = as_list(flat.get("prefixItems"))
         if isinstance(items, list):
             items, places = None, items
         if places:

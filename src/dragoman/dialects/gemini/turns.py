@@ -1,8 +1,8 @@
-"""Canonical messages as Google's ``contents``.
+"""An arranged history, written as Google's ``contents``.
 
-The rules of the API (protocols/anthropic-google.md, 2.2 and 4; design/requests.md, 2): roles
-alternate and the user begins; the results of a turn's calls stand together right after it, one for
-each call, in the order of the calls; a result is an object and names its function.
+The rules of the API are ``history``'s work; here are the forms of its parts
+(protocols/anthropic-google.md, 2.2): a result is an object and names its function, a thought goes back
+with its signature, the calls of the current turn are signed.
 """
 
 from __future__ import annotations
@@ -10,189 +10,133 @@ from __future__ import annotations
 from dragoman import jsontext
 from dragoman.canonical import request as q
 from dragoman.canonical.opaque import Opaque
-from dragoman.dialects.gemini.media import render_media
-from dragoman.dialects.gemini.parts import call_arguments
+from dragoman.dialects.contract import Facts
+from dragoman.dialects.gemini.media import Attachment, render_media
 from dragoman.dialects.gemini.wire import BYPASS, JSON, NAME
+from dragoman.history import ASIDE, BEGINNING, Answer, History, Placed, Turn
 
-_BEGIN = "(The conversation goes on.)"
-_UNANSWERED = "This call was given no result."
+_ROLES = {q.Role.USER: "user", q.Role.ASSISTANT: "model", q.Role.SYSTEM: "system", q.Role.DEVELOPER: "system"}
+"""``system`` turns come only for servers of whom that is known (``mid_conversation_system``)."""
 
 
-class Turns:
-    """Renders the history of one request. ``losses`` collects what is left out."""
+class TurnWriter:
+    """Writes the history of one request; ``losses`` collects what has no form."""
 
-    def __init__(self, messages: tuple[q.Message, ...]) -> None:
-        self.losses: list[q.Loss] = []
-        self.system: list[JSON] = []
-        self.contents: list[JSON] = []
-        self._messages = messages
-        self._results = _results(messages)
-        self._used: set[str] = set()  # paths of results that stand with their calls
-        self._calls: list[q.ToolCall] = []  # of the model's turn that is being written
-        self._begin_of_turn = _begin_of_turn(messages)
+    def __init__(self, facts: Facts, losses: list[q.Loss]) -> None:
+        self._losses = losses
+        self._media_inside = facts.gemini_thinking == "level"  # models before that take text only in results
+        self._bypass = facts.gemini_thinking == "level" and facts.signing_upstream is not False
+        self._contents: list[JSON] = []
 
-    def render(self) -> list[JSON]:
-        """The contents; ``system`` then holds the parts of the system instruction."""
-        for number, message in enumerate(self._messages):
-            path = f"messages[{number}]"
-            if message.role in (q.Role.SYSTEM, q.Role.DEVELOPER):
-                self._system(message, path)
-            elif message.role is q.Role.ASSISTANT:
-                self._assistant(message, path, current=number > self._begin_of_turn)
-            else:
-                self._user(message, path)
-        self._answer()
-        if not self.contents or self.contents[0]["role"] != "user":
-            self.contents.insert(0, {"role": "user", "parts": [{"text": _BEGIN}]})
-        return self.contents
-
-    def _system(self, message: q.Message, path: str) -> None:
-        parts = [{"text": part.text} for part in message.parts if isinstance(part, q.Text) and part.text.strip()]
-        if len(parts) < len(message.parts):
-            self.losses.append(q.Loss(path, "only text can stand in a system instruction"))
-        if not self.contents:
-            self.system += parts
-        elif parts:
-            self.losses.append(q.Loss(path, "there are no system turns: given as text of the user's turn"))
-            self._answer()
-            self._add("user", [{"text": f"<system>\n{part['text']}\n</system>"} for part in parts])
-
-    def _user(self, message: q.Message, path: str) -> None:
-        self._answer()
+    def system(self, history: History) -> list[JSON]:
+        """The parts of the system instruction."""
         parts: list[JSON] = []
-        for number, part in enumerate(message.parts):
-            where = f"{path}.content[{number}]"
-            if isinstance(part, q.ToolResult):
-                if where not in self._used:
-                    self.losses.append(q.Loss(where, "a result without its call: given as text"))
-                    parts += _orphan(part, where)
-            elif isinstance(part, q.Image | q.Document | q.Audio):
-                parts.append(render_media(part, where))
+        for placed in history.system:
+            if isinstance(placed.part, q.Text):
+                parts += self._part(placed)
             else:
-                parts += self._plain(part, where)
-        self._add("user", parts)
+                self._lose(placed.path, "only text can stand in a system instruction")
+        return parts
 
-    def _assistant(self, message: q.Message, path: str, *, current: bool) -> None:
-        parts: list[JSON] = []
-        for number, part in enumerate(message.parts):
-            where = f"{path}.content[{number}]"
-            if isinstance(part, q.ToolCall):
-                parts.append(self._call(part, where, first=current and not self._calls))
-                self._calls.append(part)
-            elif isinstance(part, q.Reasoning):
-                parts += self._reasoning(part, where)
-            elif isinstance(part, q.Image | q.Document | q.Audio):
-                parts.append(render_media(part, where))
-            else:
-                parts += self._plain(part, where)
-        self._add("model", parts)
+    def contents(self, history: History) -> list[JSON]:
+        """The contents. Raises ``InvalidRequest`` for a file that cannot be read there."""
+        turns = history.turns
+        asked = (n for n, turn in enumerate(turns) if turn.role is not q.Role.ASSISTANT and turn.parts)
+        current = max(asked, default=-1)
+        for number, turn in enumerate(turns):
+            self._add(_ROLES[turn.role], [*self._answers(turn), *self._parts(turn, signed=number > current)])
+        if turns and turns[0].role is q.Role.USER and (not self._contents or self._contents[0]["role"] == "model"):
+            self._contents.insert(0, {"role": "user", "parts": [{"text": BEGINNING}]})  # nothing of it could be said
+        return self._contents
 
-    def _plain(self, part: q.Part, path: str) -> list[JSON]:
-        if isinstance(part, q.Text):
-            signature = self._own(part.signature, path)
-            if signature is None:
-                return [{"text": part.text}] if part.text.strip() else []
-            return [{"text": part.text, "thoughtSignature": signature}]
-        if isinstance(part, q.Refusal):
-            return [{"text": part.text}] if part.text.strip() else []
-        if isinstance(part, q.Native) and part.origin == NAME:
-            return [part.value]
-        self.losses.append(q.Loss(path, f"a {type(part).__name__} part has no form here"))
-        return []
-
-    def _own(self, proof: Opaque | None, path: str) -> str | None:
-        """The signature, if it is Google's own: to anyone else's it would be a forgery."""
-        if proof is None:
-            return None
-        if proof.origin == NAME:
-            return proof.data
-        self.losses.append(q.Loss(path, f"a proof of reasoning made by {proof.origin}"))
-        return None
-
-    def _reasoning(self, part: q.Reasoning, path: str) -> list[JSON]:
-        """Thoughts go back only with their signature."""
-        own = [proof.data for proof in part.opaque if proof.origin == NAME]
-        if len(own) < max(1, len(part.opaque)):
-            self.losses.append(q.Loss(path, "reasoning that this provider did not sign"))
-        texts = [part.text, *[""] * len(own)]
-        return [
-            {"text": text, "thought": True, "thoughtSignature": signature}
-            for text, signature in zip(texts, own, strict=False)
-        ]
-
-    def _call(self, call: q.ToolCall, path: str, *, first: bool) -> JSON:
-        args = call_arguments(call.arguments, call.kind, complete=True, sound=False)
-        part: JSON = {"functionCall": {"id": call.id, "name": call.name, "args": args}}
-        signature = self._own(call.signature, path)
-        if signature is None and first:
-            signature = BYPASS  # calls of the current turn are refused without (lbjlaq/Antigravity-Manager#3202)
-        if signature is not None:
-            part["thoughtSignature"] = signature
-        return part
-
-    def _answer(self) -> None:
-        """The results of the model's turn that has just ended."""
-        calls, self._calls = self._calls, []
-        parts: list[JSON] = []
-        for call in calls:
-            found = next((item for item in self._results.get(call.id, ()) if item[1] not in self._used), None)
-            if found is None:
-                self.losses.append(q.Loss("messages", f"the call {call.id} has no result: an error stands for it"))
-                response: JSON = {"error": _UNANSWERED}
-                parts.append({"functionResponse": {"id": call.id, "name": call.name, "response": response}})
-                continue
-            result, path = found
-            self._used.add(path)
-            parts.append(_response(result, call, path))
-        if parts:
-            self._add("user", parts)
+    def _lose(self, path: str, reason: str) -> None:
+        self._losses.append(q.Loss(path, reason))
 
     def _add(self, role: str, parts: list[JSON]) -> None:
-        """Parts of a turn; turns of one role that follow each other are one."""
-        if not parts:
-            return
-        if self.contents and self.contents[-1]["role"] == role:
-            self.contents[-1]["parts"] += parts
-        else:
-            self.contents.append({"role": role, "parts": parts})
+        """Parts of a turn; what follows a turn of which nothing could be said belongs to the one before."""
+        if parts and self._contents and self._contents[-1]["role"] == role:
+            self._contents[-1]["parts"] += parts
+        elif parts:
+            self._contents.append({"role": role, "parts": parts})
+
+    # ---- parts
+
+    def _parts(self, turn: Turn, *, signed: bool) -> list[JSON]:
+        """``signed``: the turn's calls are refused without a signature on the first (lbjlaq/Antigravity-Manager#3202)."""
+        parts = [rendered for placed in turn.parts for rendered in self._part(placed)]
+        first = next((part for part in parts if "functionCall" in part), None)
+        if first is not None and signed and self._bypass:
+            first.setdefault("thoughtSignature", BYPASS)
+        return parts
+
+    def _part(self, placed: Placed) -> list[JSON]:
+        part, path = placed.part, placed.path
+        self._unsaid(part, path)
+        if isinstance(part, q.Text):
+            return [self._signed({"text": part.text}, part.signature, path)]
+        if isinstance(part, q.ToolCall):
+            call = {"id": part.id, "name": part.name, "args": jsontext.parse(part.arguments)}
+            return [self._signed({"functionCall": call}, part.signature, path)]
+        if isinstance(part, q.Reasoning):
+            return _thoughts(part)
+        if isinstance(part, q.Refusal):
+            return [{"text": part.text}]
+        if isinstance(part, Attachment):
+            return [render_media(part, path)]
+        if isinstance(part, q.Native) and part.origin == NAME:
+            return [part.value]
+        self._lose(path, "it has no form here")
+        return []
+
+    def _signed(self, part: JSON, proof: Opaque | None, path: str) -> JSON:
+        """The part with its signature, if that is Google's own: to anyone else's it would be a forgery."""
+        if proof is not None and proof.origin == NAME:
+            part["thoughtSignature"] = proof.data
+        elif proof is not None:
+            self._lose(f"{path}.signature", "a proof goes back to its origin only")
+        return part
+
+    def _unsaid(self, part: q.Part, path: str) -> None:
+        """What is said beside the content of a part, and cannot be said here."""
+        for name in ("cache", "detail", *(("name",) if isinstance(part, q.Document) else ())):
+            if getattr(part, name, None) not in (None, "", "auto"):
+                self._lose(f"{path}.{name}", "it has no form here")
+
+    # ---- results
+
+    def _answers(self, turn: Turn) -> list[JSON]:
+        """The results, then what they cannot hold."""
+        asides: list[JSON] = []
+        responses = [self._response(answer, asides) for answer in turn.answers]
+        return responses + asides
+
+    def _response(self, answer: Answer, asides: list[JSON]) -> JSON:
+        texts: list[str] = []
+        media: list[JSON] = []
+        for part in answer.parts:
+            for rendered in self._part(Placed(part, answer.path)):
+                if "text" in rendered:
+                    texts.append(rendered["text"])
+                else:
+                    media.append(rendered)
+        if answer.cache:
+            self._lose(f"{answer.path}.cache", "it has no form here")
+        outcome = {"error" if answer.error else "output": "\n".join(texts)}
+        response: JSON = {"id": answer.id, "name": answer.call.name, "response": outcome}
+        if media and self._media_inside:
+            response["parts"] = media
+        elif media:
+            self._lose(answer.path, "a result holds text only there: the rest follows it")
+            asides += [{"text": ASIDE.format(id=answer.id)}, *media]
+        return {"functionResponse": response}
 
 
-def _results(messages: tuple[q.Message, ...]) -> dict[str, list[tuple[q.ToolResult, str]]]:
-    """Every result by the id of its call, in order, with its path."""
-    found: dict[str, list[tuple[q.ToolResult, str]]] = {}
-    for number, message in enumerate(messages):
-        for place, part in enumerate(message.parts):
-            if isinstance(part, q.ToolResult):
-                found.setdefault(part.id, []).append((part, f"messages[{number}].content[{place}]"))
-    return found
-
-
-def _begin_of_turn(messages: tuple[q.Message, ...]) -> int:
-    """The place of the user's latest message that is more than results: what follows is the current turn."""
-    begin = -1
-    for number, message in enumerate(messages):
-        if message.role is q.Role.USER and any(not isinstance(part, q.ToolResult) for part in message.parts):
-            begin = number
-    return begin
-
-
-def _response(result: q.ToolResult, call: q.ToolCall, path: str) -> JSON:
-    texts = [part.text for part in result.parts if isinstance(part, q.Text)]
-    media = [render_media(part, path) for part in result.parts if not isinstance(part, q.Text)]
-    text = "\n".join([*texts, *(part["text"] for part in media if "text" in part)])
-    answer: JSON = {
-        "id": call.id,
-        "name": call.name,
-        "response": {"error" if result.error else "output": text},
-    }
-    if attached := [part for part in media if "text" not in part]:
-        answer["parts"] = attached
-    return {"functionResponse": answer}
-
-
-def _orphan(result: q.ToolResult, path: str) -> list[JSON]:
-    """A result whose call the history does not hold, as text that says what it is."""
-    texts = [part.text for part in result.parts if isinstance(part, q.Text)]
-    media = [render_media(part, path) for part in result.parts if not isinstance(part, q.Text)]
-    label = jsontext.render(result.name or result.id).decode()
-    return [{"text": "\n".join([f"[Result of an earlier tool call, {label}]", *texts])}, *media]
+def _thoughts(part: q.Reasoning) -> list[JSON]:
+    """The thought, once for each proof: a part holds one."""
+    proofs = [proof.data for proof in part.opaque if proof.origin == NAME]
+    if not proofs:
+        return [{"text": part.text, "thought": True}] if part.text else []
+    texts = [part.text, *[""] * (len(proofs) - 1)]
+    return [
+        {"text": text, "thought": True, "thoughtSignature": proof} for text, proof in zip(texts, proofs, strict=True)
+    ]

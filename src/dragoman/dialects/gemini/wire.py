@@ -10,6 +10,7 @@ from typing import Any
 
 from dragoman.canonical.errors import ErrorKind
 from dragoman.canonical.events import FinishReason
+from dragoman.canonical.request import Effort
 
 NAME = "gemini"
 
@@ -86,6 +87,9 @@ COUNTS = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "too
 
 BYPASS = "skip_thought_signature_validator"
 """Google's documented stand-in for a signature that is not known; no proof of anything."""
+
+LEVELS: dict[str, Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
+"""The levels of thinking."""
 
 _K = ErrorKind
 
@@ -174,6 +178,7 @@ VERBATIM = frozenset(
 
 _SNAKE_KEY = re.compile(rb'_[a-z0-9]+"\s*:')
 _UNDERSCORE = re.compile("_([a-z0-9])")
+_CAPITAL = re.compile("[A-Z]")
 
 
 def maybe_snake_case(data: bytes) -> bool:
@@ -199,6 +204,14 @@ def camel_case(value: Any) -> Any:
             continue
         out[name] = item if name in VERBATIM else camel_case(item)
     return out
+
+
+def spelled(body: JSON, name: str) -> str:
+    """The key that a body has for a member, in either spelling."""
+    if name in body:
+        return name
+    snake = _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
+    return snake if snake in body else name
 
 
 def as_object(value: Any) -> JSON:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dragoman.canonical.request import Document, Image, Text
 from dragoman.dialects.contract import Dialect, Traits
 from dragoman.dialects.messages import endpoints, wire
+from dragoman.dialects.messages.betas import fit_headers
 from dragoman.dialects.messages.check import check
 from dragoman.dialects.messages.decode import MessagesDecoder
 from dragoman.dialects.messages.encode import MessagesEncoder
 from dragoman.dialects.messages.errors import parse_error, render_error, status_of
-from dragoman.dialects.messages.request import adapt_request, parse_request, render_request
-from dragoman.dialects.messages.response import render_response
+from dragoman.dialects.messages.request import adapt_count, adapt_request, parse_request, render_request
+from dragoman.dialects.messages.response import render_count, render_response
 
 DIALECT = Dialect(
     name=wire.NAME,
@@ -18,7 +19,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=endpoints.HEARTBEAT,
     parse_request=parse_request,
-    render_request=lambda crossing, facts: render_request(crossing.request, facts),
+    render_request=render_request,
     adapt_request=adapt_request,
     decoder=MessagesDecoder,
     encoder=MessagesEncoder,
@@ -38,7 +39,10 @@ DIALECT = Dialect(
         system_turns=False,
         result_parts=(Text, Image, Document),
     ),
+    render_count=render_count,
+    adapt_count=adapt_count,
     forward_headers=endpoints.FORWARD_HEADERS,
+    fit_headers=fit_headers,
     model_headers=endpoints.MODEL_HEADERS,
     quirks=wire.QUIRKS,
 )

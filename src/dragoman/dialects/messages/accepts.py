@@ -22,6 +22,7 @@ INSTRUCTION = "Answer with one JSON value that fits this JSON Schema, and nothin
 THINKING_BLOCKS = ("thinking", "redacted_thinking")
 
 _FORCED = ("any", "tool")
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _LEAST_TOP_P = 0.95  # beside thinking
 
 
@@ -41,9 +42,7 @@ def fit(body: JSON, facts: Facts, *, own: bool, forgotten: bool) -> list[Loss]:
     ``own``: the body is the client's. ``forgotten``: thinking may be missing in the history.
     """
     losses: list[Loss] = []
-    _fit_thinking(body, facts, own, losses)
-    if forgotten and _enabled(body) and not _may_think(body.get("messages")):
-        _drop_thinking(body, "the turn that goes on has no thinking to go on from", losses)
+    _fit_thinking(body, facts, own, forgotten, losses)
     _fit_sampling(body, facts, own, losses)
     if not facts.structured_output:
         _instruct_format(body, losses)
@@ -101,38 +100,58 @@ def _drop_thinking(body: JSON, reason: str, losses: list[Loss]) -> None:
     losses.append(Loss("thinking", reason))
 
 
-def _fit_thinking(body: JSON, facts: Facts, own: bool, losses: list[Loss]) -> None:
+def _fit_thinking(body: JSON, facts: Facts, own: bool, forgotten: bool, losses: list[Loss]) -> None:
     config = body.get("output_config")
     effort = config.get("effort") if isinstance(config, dict) else None
-    if facts.thinking in ("budget", False):
+    knows_effort = facts.thinking not in ("budget", False)
+    if not knows_effort:
         _set_config(body, "effort", None)
     if not _thinks(body):
         if facts.thinking is False:
             body.pop("thinking", None)
-        if effort is not None and facts.thinking in ("budget", False):
+        if effort is not None and not knows_effort:
             losses.append(Loss("output_config.effort", "the upstream knows no effort"))
-        return
-    choice = body.get("tool_choice")
-    if facts.thinking is False:
-        _drop_thinking(body, "the upstream does not think", losses)
-    elif isinstance(choice, dict) and choice.get("type") in _FORCED:
-        _drop_thinking(body, "thinking does not go with a forced tool choice", losses)
+    elif reason := _against_thinking(body, facts, own, forgotten):
+        _drop_thinking(body, reason, losses)
+    elif _enabled(body):
+        _fit_enabled(body, effort, facts, own, losses)
     elif facts.thinking == "budget":
         _to_budget(body, effort)
-    elif not _enabled(body):
-        return
-    elif facts.thinking == "adaptive" or not own:
+        _fit_budget(body, facts, own)
+    budget = body["thinking"].get("budget_tokens") if _enabled(body) else None
+    if isinstance(budget, int) and budget < LEAST_BUDGET:
+        _drop_thinking(body, f"there is no room for {LEAST_BUDGET} tokens of thinking", losses)
+
+
+def _against_thinking(body: JSON, facts: Facts, own: bool, forgotten: bool) -> str | None:
+    """Why the upstream cannot think about this request."""
+    if facts.thinking is False:
+        return "the upstream does not think"
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("type") in _FORCED:
+        return "thinking does not go with a forced tool choice"
+    with_budget = facts.thinking == "budget" or (facts.thinking is None and own and _enabled(body))
+    if forgotten and with_budget and not _may_think(body.get("messages")):
+        return "the turn that goes on has no thinking to go on from"
+    return None
+
+
+def _fit_enabled(body: JSON, effort: Any, facts: Facts, own: bool, losses: list[Loss]) -> None:
+    """Thinking with a budget that the client chose."""
+    if facts.thinking == "budget" and effort is not None:
+        losses.append(Loss("output_config.effort", "the upstream knows no effort"))
+    if facts.thinking == "adaptive" or (facts.thinking is None and not own):
         _to_adaptive(body, effort)
-    if _enabled(body):
-        _fit_budget(body, facts, own, losses)
+    elif (lowered := _fit_budget(body, facts, own)) is not None and lowered >= LEAST_BUDGET:
+        losses.append(Loss("thinking.budget_tokens", f"lowered to {lowered}"))
 
 
 def _to_budget(body: JSON, effort: Any) -> None:
-    thinking = body["thinking"]
-    if thinking["type"] != "enabled":
-        budget = budget_of(effort if effort in ("low", "medium", "high", "xhigh", "max") else "high")
-        display = {name: thinking[name] for name in ("display",) if name in thinking}
-        body["thinking"] = {"type": "enabled", "budget_tokens": budget, **display}
+    budget = budget_of(effort if effort in _EFFORTS else "high")
+    display = body["thinking"].get("display")
+    body["thinking"] = {"type": "enabled", "budget_tokens": budget}
+    if display not in (None, "summarized"):  # which is what such models do by themselves
+        body["thinking"]["display"] = display
 
 
 def _to_adaptive(body: JSON, effort: Any) -> None:
@@ -143,42 +162,39 @@ def _to_adaptive(body: JSON, effort: Any) -> None:
         _set_config(body, "effort", effort_of(budget))
 
 
-def _fit_budget(body: JSON, facts: Facts, own: bool, losses: list[Loss]) -> None:
-    """A budget leaves room below ``max_tokens``: a token where the client chose both, else a fifth."""
+def _fit_budget(body: JSON, facts: Facts, own: bool) -> int | None:
+    """The budget, if it had to be lowered: a token below ``max_tokens`` where the client chose both, else a fifth."""
     wanted, limit = body["thinking"].get("budget_tokens"), body.get("max_tokens")
     if not isinstance(wanted, int):
-        return
+        return None
     budget = wanted
     if isinstance(limit, int):
         budget = min(budget, limit - 1 if own else max(limit * 4 // 5, min(LEAST_BUDGET, limit - 1)))
     if facts.max_thinking_budget is not None:
         budget = min(budget, facts.max_thinking_budget)
-    if budget < LEAST_BUDGET:
-        _drop_thinking(body, f"there is no room for {LEAST_BUDGET} tokens of thinking", losses)
-    elif budget < wanted:
-        body["thinking"] = {**body["thinking"], "budget_tokens": budget}
-        losses.append(Loss("thinking.budget_tokens", f"lowered from {wanted} to {budget}"))
+    if budget == wanted:
+        return None
+    body["thinking"] = {**body["thinking"], "budget_tokens": budget}
+    return budget
 
 
 def _may_think(messages: Any) -> bool:
-    """Whether the assistant's turn that goes on, if one does, has thinking (pydantic/pydantic-ai#2075).
+    """Whether the turn of the assistant that goes on, if one does, has thinking (pydantic/pydantic-ai#2075).
 
-    It goes on after results, and where the last turn is its own. With a budget the API refuses
-    to think in the middle of a turn that began without.
+    It goes on after results, and where the last turn is its own. With a budget the API refuses to
+    think in the middle of a turn that began without.
     """
     goes_on = False
     for message in reversed(messages if isinstance(messages, list) else []):
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
         kinds = [block.get("type") for block in blocks]
-        if isinstance(message, dict) and message.get("role") == "assistant":
-            goes_on = True
-            if kinds and kinds[0] in THINKING_BLOCKS:
-                return True
-        elif any(kind != "tool_result" for kind in kinds) or not kinds:
+        role = message.get("role") if isinstance(message, dict) else None
+        if role == "assistant" and kinds and kinds[0] in THINKING_BLOCKS:
+            return True
+        if role == "user" and "tool_result" not in kinds:
             break
-        else:
-            goes_on = True
+        goes_on = goes_on or role in ("user", "assistant")
     return not goes_on
 
 

@@ -238,10 +238,10 @@ class MessagesDecoder:
                     assembler.prove(Opaque(wire.NAME, "redacted", data), block.key)
             case "tool_use":
                 block.snapshot = value.get("input") or None
-                assembler.call(read_fragment(index=block.key, id=value.get("id"), name=value.get("name")))
-                caller = value.get("caller")
-                if isinstance(caller, dict) and caller.get("type") != "direct":
-                    assembler.lose("tool_use.caller")
+                native = wire.call_extras(value) or None
+                assembler.call(
+                    read_fragment(index=block.key, id=value.get("id"), name=value.get("name"), native=native)
+                )
             case kind if kind not in wire.SERVER_BLOCKS:
                 assembler.lose(f"content block {kind}")
 

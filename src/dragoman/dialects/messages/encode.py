@@ -38,8 +38,6 @@ class _Arguments(Enum):
     LIVE = "live"
     WRAPPED = "wrapped"
     """It is no JSON object: all of it is collected and told at the end."""
-    CUSTOM = "custom"
-    """Any text: told live, as the content of one JSON string."""
 
 
 class MessagesEncoder(StreamEncoder):
@@ -47,6 +45,7 @@ class MessagesEncoder(StreamEncoder):
 
     def __init__(self, context: EncodeContext) -> None:
         super().__init__(context)
+        self._own = False  # the upstream is of this dialect
         self._index = 0  # of the block that is open, or comes next
         self._open = False
         self._prefix = b""  # of a delta of the open block, up to its text
@@ -61,7 +60,7 @@ class MessagesEncoder(StreamEncoder):
     # ---- the envelope
 
     def response_start(self, event: e.ResponseStart) -> None:
-        own = event.origin == wire.NAME
+        self._own = own = event.origin == wire.NAME
         message: dict[str, Any] = {
             "id": event.id if own and event.id else self.context.ids("msg_"),
             "type": "message",
@@ -143,11 +142,11 @@ class MessagesEncoder(StreamEncoder):
         self._calls = True
         self._call_id = event.id
         self._held.clear()
-        self._arguments = _Arguments.CUSTOM if event.kind == "custom" else _Arguments.UNDECIDED
+        self._arguments = _Arguments.UNDECIDED
         block = {"type": "tool_use", "id": event.id, "name": event.name, "input": {}}
+        if self._own and event.native:
+            block = {**event.native, **block}
         self._begin(block, "input_json_delta", "partial_json")
-        if event.kind == "custom":
-            self._json(f'{{"{wire.CUSTOM_INPUT}":"')
 
     def tool_call_delta(self, event: e.ToolCallDelta) -> None:
         text = event.text
@@ -155,9 +154,6 @@ class MessagesEncoder(StreamEncoder):
             return
         if self._arguments is _Arguments.LIVE:
             self.out.append(self._prefix + jsontext.quoted(text) + b"}}\n\n")
-            return
-        if self._arguments is _Arguments.CUSTOM:
-            self._json(jsontext.quoted(text)[1:-1].decode())
             return
         self._held.append(text)
         if self._arguments is _Arguments.UNDECIDED:
@@ -175,8 +171,6 @@ class MessagesEncoder(StreamEncoder):
     def tool_call_end(self, event: e.ToolCallEnd) -> None:
         if self._arguments is _Arguments.WRAPPED:
             self._json(jsontext.render(tool_input("".join(self._held))).decode())
-        elif self._arguments is _Arguments.CUSTOM and event.complete:
-            self._json('"}')
         self._end()
         self._whole(bound_proofs(event.signature, self._call_id))
 

@@ -18,9 +18,13 @@ FORWARD_HEADERS = ("anthropic-version", "anthropic-beta")
 MODEL_HEADERS = ("anthropic-version",)
 
 
-def request_headers() -> dict[str, str]:
-    """The headers of a request that is ours; a client's own version replaces it (``FORWARD_HEADERS``)."""
-    return {"anthropic-version": wire.VERSION}
+def request_headers(body: dict[str, Any]) -> dict[str, str]:
+    """The headers of this body; a client's own version replaces it (``FORWARD_HEADERS``).
+
+    The newest version refuses sampling parameters, even at their defaults (protocols, 0.1).
+    """
+    samples = any(body.get(name) is not None for name in wire.SAMPLING)
+    return {"anthropic-version": wire.SAMPLING_VERSION if samples else wire.VERSION}
 
 
 def authorize(key: str) -> dict[str, str]:

@@ -66,6 +66,14 @@ def object_of(body: JSON, name: str, place: str = "") -> JSON:
     return value
 
 
+def is_over(messages: list[Any], place: int) -> bool:
+    """Whether a system message was for one turn of the user, and that turn is over (``clear_at``)."""
+    message = messages[place]
+    if not isinstance(message, dict) or message.get("clear_at") != "next_user_message":
+        return False
+    return any(isinstance(later, dict) and later.get("role") == "user" for later in messages[place + 1 :])
+
+
 def list_of(body: JSON, name: str) -> list[Any]:
     value = body.get(name)
     if value is None:

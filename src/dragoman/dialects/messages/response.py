@@ -174,10 +174,8 @@ def thinking_blocks(text: str, opaque: Iterable[Opaque]) -> list[JSON]:
 # ---- tool input
 
 
-def tool_input(arguments: str, *, custom: bool = False) -> JSON:
+def tool_input(arguments: str) -> JSON:
     """The arguments as the object that this wire demands (design/streams.md, 4)."""
-    if custom:
-        return {wire.CUSTOM_INPUT: arguments}
     if not arguments.strip():
         return {}
     try:
@@ -214,11 +212,16 @@ def ending_extras(native: JSON | None, origin: str) -> JSON:
 # ---- the whole answer
 
 
+def render_count(tokens: int) -> JSON:
+    """The answer of ``count_tokens``."""
+    return {"input_tokens": tokens}
+
+
 def render_response(response: r.Response, context: EncodeContext) -> JSON:
     """The answer as one JSON object; this dialect knows one choice."""
     choice = response.choices[0]
     own = response.origin == wire.NAME
-    content = [block for item in choice.blocks for block in _blocks(item)]
+    content = [block for item in choice.blocks for block in _blocks(item, own)]
     calls = any(isinstance(item, r.ToolCallBlock) for item in choice.blocks)
     word, sequence = stop_reason(choice.finish, choice.raw, choice.origin, choice.stop_sequence, calls)
     body: JSON = {
@@ -234,15 +237,16 @@ def render_response(response: r.Response, context: EncodeContext) -> JSON:
     return {**(response.native or {} if own else {}), **body, **ending_extras(choice.native, choice.origin)}
 
 
-def _blocks(block: r.Block) -> list[JSON]:
+def _blocks(block: r.Block, own: bool) -> list[JSON]:
     match block:
         case r.TextBlock():
             return _text_blocks(block)
         case r.ReasoningBlock():
             return thinking_blocks(block.text, block.opaque)
         case r.ToolCallBlock():
-            given = tool_input(block.arguments, custom=block.kind == "custom")
-            call = {"type": "tool_use", "id": block.id, "name": block.name, "input": given}
+            native = block.native or {} if own else {}
+            given = tool_input(block.arguments)
+            call = {**native, "type": "tool_use", "id": block.id, "name": block.name, "input": given}
             return [*bound_proofs(block.signature, block.id), call]
         case ServerTool():
             return [item for item in block.items if wire.sound_server_block(item)] if block.origin == wire.NAME else []

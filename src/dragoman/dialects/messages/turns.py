@@ -15,7 +15,7 @@ from dragoman.canonical import request as q
 from dragoman.canonical.errors import invalid_request
 from dragoman.dialects.messages import wire
 from dragoman.exceptions import InvalidRequest
-from dragoman.history import Answer, History, Placed, Turn
+from dragoman.history import ASIDE, Answer, History, Placed, Turn
 
 JSON = dict[str, Any]
 
@@ -58,7 +58,7 @@ class TurnWriter:
     def __init__(self, marker: Marker) -> None:
         self.losses: list[q.Loss] = []
         self._marker = marker
-        self._made: list[JSON] = []  # the assistant's pictures, for the user's turn that follows
+        self._later: list[JSON] = []  # what the user's turn says after its results
 
     def lose(self, path: str, reason: str) -> None:
         self.losses.append(q.Loss(path, reason))
@@ -74,7 +74,7 @@ class TurnWriter:
     def messages(self, history: History) -> list[JSON]:
         """The turns. Raises ``InvalidRequest`` for a file that another API keeps."""
         written = [self._turn(turn) for turn in history.turns]
-        if self._made:
+        if self._later:
             self.lose("messages", "pictures in a final assistant turn have no form in messages")
         return written
 
@@ -99,8 +99,8 @@ class TurnWriter:
 
     def _user(self, turn: Turn) -> list[JSON]:
         blocks = [self._result(answer) for answer in turn.answers]
-        blocks += self._made
-        self._made = []
+        blocks += self._later
+        self._later = []
         for placed in turn.parts:
             blocks += self._blocks(placed.part, placed.path)
         return blocks or [_text(NOTHING)]
@@ -110,7 +110,7 @@ class TurnWriter:
         for placed in turn.parts:
             written = self._blocks(placed.part, placed.path)
             if isinstance(placed.part, q.Image | q.Document):
-                self._made += written if self._made else [_text(MADE), *written]
+                self._later += written if self._later else [_text(MADE), *written]
             else:
                 blocks += written
         if not blocks or blocks[-1]["type"] in _THINKING:
@@ -118,19 +118,18 @@ class TurnWriter:
         return blocks
 
     def _result(self, answer: Answer) -> JSON:
-        """A ``tool_result``; one text is a string. A failed one holds text, and text only (vellum-ai/vellum-assistant#18387)."""
+        """A ``tool_result``; one text is a string. A failed one holds text (jlevy/markform#153), and text only."""
         inner = [block for part in answer.parts for block in self._blocks(part, answer.path)]
-        failed = answer.error
-        if failed and any(block["type"] != "text" for block in inner):
-            failed = False
-            inner.insert(0, _text(FAILED))
-            self.lose(f"{answer.path}.error", "a failed result holds text only: a text says that it failed")
+        if answer.error and (others := [block for block in inner if block["type"] != "text"]):
+            inner = [block for block in inner if block["type"] == "text"]
+            self._later += [_text(ASIDE.format(id=answer.id)), *others]
+            self.lose(answer.path, "a failed result holds text only: the rest follows it")
         block: JSON = {"type": "tool_result", "tool_use_id": answer.id}
         if len(inner) == 1 and inner[0].keys() == {"type", "text"}:
             block["content"] = inner[0]["text"]
-        elif inner or failed:
+        elif inner or answer.error:
             block["content"] = inner or FAILED
-        if failed:
+        if answer.error:
             block["is_error"] = True
         return self._marker.mark(block, answer.cache, answer.path)
 

@@ -137,6 +137,17 @@ def sound_server_block(block: dict[str, Any]) -> bool:
     return kind in SERVER_BLOCKS
 
 
+def call_extras(block: dict[str, Any]) -> dict[str, Any]:
+    """The members of a call that have no canonical form: who made it, and its tool's set."""
+    caller, toolset = block.get("caller"), block.get("toolset_name")
+    extras: dict[str, Any] = {}
+    if isinstance(caller, dict) and _filled(caller.get("type")):
+        extras["caller"] = caller
+    if _filled(toolset):
+        extras["toolset_name"] = toolset
+    return extras
+
+
 def _filled(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dragoman.canonical.request import Document, Image, Text
 from dragoman.dialects import openai_shapes
-from dragoman.dialects.contract import Dialect, Traits
+from dragoman.dialects.contract import Dialect, Members, Traits
 from dragoman.dialects.responses import endpoints
+from dragoman.dialects.responses.adapt import adapt_request
 from dragoman.dialects.responses.check import check
+from dragoman.dialects.responses.counting import adapt_count, render_count
 from dragoman.dialects.responses.decode import ResponsesDecoder
 from dragoman.dialects.responses.encode import ResponsesEncoder
 from dragoman.dialects.responses.errors import parse_error, render_error, status_of
-from dragoman.dialects.responses.request import adapt_request, parse_request, render_request
+from dragoman.dialects.responses.request import parse_request
 from dragoman.dialects.responses.response import render_response
+from dragoman.dialects.responses.state import STATE
+from dragoman.dialects.responses.upstream import render_request
 from dragoman.dialects.responses.wire import NAME, QUIRKS
 
 DIALECT = Dialect(
@@ -20,7 +24,7 @@ DIALECT = Dialect(
     routes=endpoints.ROUTES,
     heartbeat=endpoints.HEARTBEAT,
     parse_request=parse_request,
-    render_request=lambda crossing, facts: render_request(crossing.request, facts),
+    render_request=render_request,
     adapt_request=adapt_request,
     decoder=ResponsesDecoder,
     encoder=ResponsesEncoder,
@@ -33,6 +37,7 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
+    members=Members(history="input"),
     traits=Traits(
         custom_tools=True,
         custom_calls=True,
@@ -40,6 +45,9 @@ DIALECT = Dialect(
         result_parts=(Text, Image, Document),
     ),
     base_path=endpoints.BASE_PATH,
+    adapt_count=adapt_count,
+    render_count=render_count,
+    state=STATE,
     forward_headers=endpoints.FORWARD_HEADERS,
     quirks=QUIRKS,
 )

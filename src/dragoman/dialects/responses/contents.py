@@ -19,6 +19,7 @@ from dragoman.dialects.responses.wire import (
     MESSAGE,
     NAME,
     OTHER,
+    PARAGRAPH,
     REASONING,
     TOOL,
     delta_of,
@@ -32,7 +33,8 @@ from dragoman.streaming.toolcalls import CallFragment
 TEXT, REFUSAL, SUMMARY, RAW = "text", "refusal", "summary", "raw"
 """Kinds of parts: the two of a message, the two of a reasoning item."""
 
-_PARAGRAPH = "\n\n"
+_OWN_OF_CALL = frozenset({"type", "status", "call_id", "name", "namespace", *CLIENT_CALLS.values()})
+"""Members of a call that have a canonical form."""
 
 
 def remainder(told: str, whole: str) -> str | None:
@@ -71,6 +73,8 @@ class Contents:
 
     def __init__(self, answer: AnswerAssembler) -> None:
         self.answer = answer
+        self._bare: list[JSON] = []
+        """Reasoning items that hold nothing: they wait for what they led to."""
 
     # ---- texts
 
@@ -78,23 +82,33 @@ class Contents:
         """More text of a message."""
         if not text:
             return
+        if self._bare:
+            self._tell_bare()
         native: JSON | None = {"logprobs": logprobs} if isinstance(logprobs, list) and logprobs else None
         if item.phase is not None and not any(part.pieces for part in item.parts.values()):
             native = {**(native or {}), "phase": item.phase}
         part = item.part(kind, number)
         part.pieces.append(text)
         key = (item.number, kind, item.newest[kind])
-        self.answer.text(text, key, refusal=kind == REFUSAL, native=native)
+        self.answer.text(text, key, refusal=kind == REFUSAL, native=native, item_id=item.given_id)
 
     def thought(self, item: Item, kind: str, number: int | None, text: str) -> None:
         """More reasoning; parts of one item are paragraphs of one block."""
         if not text:
             return
+        if self._bare:
+            self._tell_bare()
         latest = item.newest.get(kind)
         part = item.part(kind, number)
         begins = (latest != item.newest[kind] or not part.pieces) and self._told(item, kind)
         part.pieces.append(text)
-        self.answer.reasoning(_PARAGRAPH + text if begins else text, (item.number, kind), summary=kind == SUMMARY)
+        self.answer.reasoning(
+            PARAGRAPH + text if begins else text,
+            (item.number, kind),
+            summary=kind == SUMMARY,
+            item_id=item.given_id,
+            part=begins,
+        )
 
     def supply(self, item: Item, kind: str, number: int | None, whole: str, logprobs: Any = None) -> None:
         """A snapshot of one text."""
@@ -155,7 +169,7 @@ class Contents:
             return
         item.name = name or item.name
         item.header = True
-        self.answer.call(self._fragment(item, namespace=text_of(raw.get("namespace"))))
+        self.answer.call(self._fragment(item, header=raw))
         held, item.held = item.held, []
         if held:
             self.answer.quirk("args-before-item")
@@ -166,6 +180,8 @@ class Contents:
         """More argument text. What comes before the header waits for it (docker/docker-agent#2976)."""
         if not text:
             return
+        if self._bare:
+            self._tell_bare()
         item.streamed = True
         if item.header:
             self.answer.call(CallFragment(index=item.number, arguments=text, kind=kind_of(item)))
@@ -177,18 +193,24 @@ class Contents:
         if item.done:
             return
         item.done = True
+        self._tell_bare()
         # without a header the assembler still has to know of it: what was never named is dropped there
         held = "".join(item.held)
         self.answer.end_call(self._fragment(item, arguments=item.arguments or held or None))
 
-    def _fragment(self, item: Item, arguments: str | None = None, namespace: str | None = None) -> CallFragment:
+    def _fragment(self, item: Item, arguments: str | None = None, header: JSON | None = None) -> CallFragment:
+        known = header or {}
+        more = {name: value for name, value in known.items() if name not in _OWN_OF_CALL and value is not None}
+        if item.rotates:
+            more.pop("id", None)
         return CallFragment(
             index=item.number,
             id=item.call_id,
             name=item.name,
             arguments=arguments,
             kind=kind_of(item),
-            namespace=namespace,
+            namespace=text_of(known.get("namespace")),
+            native=more or None,
         )
 
     # ---- whole items
@@ -234,6 +256,7 @@ class Contents:
         elif item.family == CALL and not item.header:
             self.end_call(item)
         elif item.family == CALL and not item.streamed and item.arguments:
+            self._tell_bare()
             self.answer.call(self._fragment(item, arguments=item.arguments))
         elif item.family in (TOOL, OTHER):
             self.answer.lose(f"output item of type {item.kind or 'unknown'} that was never done")
@@ -264,13 +287,23 @@ class Contents:
             # an id that changes from event to event is none that the upstream would know again
             id = None if item.rotates else text_of(raw.get("id"))
             self.answer.prove(Opaque(NAME, "encrypted", proof, id), key)
+        elif item.given_id is not None and not item.done and not any(part.pieces for part in item.parts.values()):
+            self._bare.append({"id": item.given_id, "type": "reasoning", "summary": []})
         for kind in (SUMMARY, RAW):
             self.answer.end_block((item.number, kind))
+
+    def _tell_bare(self) -> None:
+        """Reasoning that only has an id: the upstream wants it back before the item that it led to
+        (continuedev/continue#11994). It is nothing that an answer begins with."""
+        bare, self._bare = self._bare, []
+        for raw in bare:
+            self.answer.server_tool(raw)
 
     def _told(self, item: Item, kind: str) -> bool:
         return any(part.pieces for (name, _), part in item.parts.items() if name == kind)
 
     def _tool_done(self, raw: JSON) -> None:
+        self._tell_bare()
         picture = text_of(raw.get("result")) if raw.get("type") == IMAGE_CALL else None
         if picture is None:
             self.answer.server_tool(raw)

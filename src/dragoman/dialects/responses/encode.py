@@ -14,7 +14,7 @@ from dragoman.canonical import events as e
 from dragoman.dialects.responses import response as make
 from dragoman.dialects.responses.errors import error_members, failure
 from dragoman.dialects.responses.response import Maker
-from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, RESPONSE_PREFIX
+from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PARAGRAPH, RESPONSE_PREFIX
 from dragoman.jsontext import quoted, render
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
 from dragoman.streaming.sse import named_frame
@@ -36,13 +36,21 @@ class ResponsesEncoder(StreamEncoder):
         self._maker = Maker(context, own=False)
         self._output: list[JSON] = []
         self._usage: e.UsageUpdate | None = None
-        # the open block; an item is opened by its first text, so that empty blocks open nothing
+        # the open item; its blocks become its parts, each opened by its first text, so that empty ones open nothing
         self._id = ""
+        self._wanted: str | None = None
+        """The origin's id of the open item: the item may go on with the next block."""
+        self._phase: str | None = None
+        self._content: list[JSON] = []
+        self._summary: list[JSON] = []
+        self._encrypted: str | None = None
+        self._thinks = False
+        """Whether the item is a reasoning item."""
+        # the open part
         self._pieces: list[str] = []
-        self._in_text = False
+        self._in_part = False
         self._refusal = False
         self._raw = False
-        self._phase: str | None = None
         self._logprobs: list[Any] = []
         self._annotations: list[JSON] = []
         self._citations: list[e.Citation] = []
@@ -65,6 +73,7 @@ class ResponsesEncoder(StreamEncoder):
         native = event.native if own else None
         self._maker = Maker(context, own=own)
         self._head = make.envelope(id, created, event.model or context.model, context.request, native)
+        self._head |= context.echo
         self._event("response.created", {"response": self._head})
         self._event("response.in_progress", {"response": self._head})
 
@@ -72,9 +81,10 @@ class ResponsesEncoder(StreamEncoder):
         self._usage = event
 
     def response_end(self, event: e.ResponseEnd) -> None:
+        self._settle()
         ending = make.ending(event.finish, event.raw, own=event.origin == NAME, native=event.native)
-        response = {**self._head, **ending, "output": self._output, "usage": self._counts()}
-        self._event(f"response.{ending['status']}", {"response": response})
+        self.whole = {**self._head, **ending, "output": self._output, "usage": self._counts()}
+        self._event(f"response.{ending['status']}", {"response": self.whole})
 
     def response_error(self, event: e.ResponseError) -> None:
         """An ``error`` event and ``response.failed``: the SDKs raise on the one, Codex on the other.
@@ -84,11 +94,13 @@ class ResponsesEncoder(StreamEncoder):
         """
         if not self._head:
             self.response_start(e.ResponseStart())
+        if not self._in_part:
+            self._settle()
         self._event("error", error_members(event.error))
         output = self._output
-        if self._id and self._in_text and not self._refusal:
+        if self._in_part and not self._thinks and not self._refusal:
             part = make.text_part("".join(self._pieces), self._annotations, self._logprobs)
-            output = [*output, make.message(self._id, "incomplete", [part], self._phase)]
+            output = [*output, make.message(self._id, "incomplete", [*self._content, part], self._phase)]
         usage = self._counts() if self._usage is not None else None
         failed = {**self._head, "status": "failed", "error": failure(event.error), "output": output, "usage": usage}
         self._event("response.failed", {"response": failed})
@@ -99,15 +111,41 @@ class ResponsesEncoder(StreamEncoder):
             return make.render_usage(None)
         return make.render_usage(update.usage, update.native if update.origin == NAME else None)
 
+    # ---- items of several parts
+
+    def _begin(self, item_id: str | None, *, thinks: bool) -> None:
+        """A text or reasoning block begins: a further part of the open item if it is of the same one."""
+        wanted = item_id if self._maker.own else None
+        if wanted is None or wanted != self._wanted or thinks != self._thinks:
+            self._settle()
+        self._wanted, self._thinks = wanted, thinks
+
+    def _end(self) -> None:
+        """A block is over. An item that has an id of its own is over with the next one's begin."""
+        if self._wanted is None:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Closes the item that was left open for further parts."""
+        if self._id and self._call is None:
+            if self._thinks:
+                content = self._content or None
+                self._close(make.reasoning(self._id, self._summary, content, self._encrypted))
+            else:
+                self._close(make.message(self._id, "completed", self._content, self._phase))
+        self._wanted = self._phase = self._encrypted = None
+        self._content, self._summary = [], []
+
     # ---- text
 
     def text_start(self, event: e.TextStart) -> None:
-        self._refusal, self._in_text = event.refusal, True
-        self._annotations, self._logprobs, self._citations, self._phase = [], [], [], None
+        self._begin(event.item_id, thinks=False)
+        self._refusal = event.refusal
+        self._annotations, self._logprobs, self._citations = [], [], []
 
     def text_delta(self, event: e.TextDelta) -> None:
         native = event.native if event.native is not None and self._maker.own else None
-        if not self._id:
+        if not self._in_part:
             if native is not None:
                 self._phase = native.get("phase") or self._phase
             if not event.text:
@@ -122,7 +160,7 @@ class ResponsesEncoder(StreamEncoder):
 
     def citation_added(self, event: e.CitationAdded) -> None:
         citation = event.citation
-        if self._id and (citation.end is not None or (citation.origin == NAME and citation.native)):
+        if self._in_part and (citation.end is not None or (citation.origin == NAME and citation.native)):
             self._cite(citation)
         else:  # what supports all of the text has its end when the text has
             self._citations.append(citation)
@@ -131,89 +169,106 @@ class ResponsesEncoder(StreamEncoder):
         note = make.annotation(citation, sum(map(len, self._pieces)))
         if note is None or self._refusal:
             return
-        place = {"content_index": 0, "annotation_index": len(self._annotations), "annotation": note}
+        place = {"content_index": len(self._content), "annotation_index": len(self._annotations), "annotation": note}
         self._annotations.append(note)
         self._inside("response.output_text.annotation.added", place)
 
     def text_end(self, event: e.TextEnd) -> None:
-        self._in_text = False
-        if not self._id:
-            return
-        text = "".join(self._pieces)
-        for citation in self._citations:
-            self._cite(citation)
-        if self._refusal:
-            part = make.refusal_part(text)
-            self._inside("response.refusal.done", {"content_index": 0, "refusal": text})
-        else:
-            part = make.text_part(text, self._annotations, self._logprobs)
-            self._inside("response.output_text.done", {"content_index": 0, "text": text, "logprobs": self._logprobs})
-        self._inside("response.content_part.done", {"content_index": 0, "part": part})
-        self._close(make.message(self._id, "completed", [part], self._phase))
+        if self._in_part:
+            self._in_part = False
+            for citation in self._citations:
+                self._cite(citation)
+            self._end_text("".join(self._pieces))
+        self._end()
 
     def _open_text(self) -> None:
-        self._open(make.message(self._maker.id("message"), "in_progress", [], self._phase))
+        if not self._id:
+            self._open(make.message(self._maker.id("message", self._wanted), "in_progress", [], self._phase))
+        place = {"content_index": len(self._content)}
         part = make.refusal_part("") if self._refusal else make.text_part("", [], [])
-        self._inside("response.content_part.added", {"content_index": 0, "part": part})
+        self._open_part("response.content_part.added", place, part)
         if self._refusal:
-            self._deltas("response.refusal.delta", {"content_index": 0})
+            self._deltas("response.refusal.delta", place)
         else:
-            self._deltas("response.output_text.delta", {"content_index": 0}, b',"logprobs":[]')
+            self._deltas("response.output_text.delta", place, b',"logprobs":[]')
         held, self._citations = self._citations, []
         for citation in held:
             self.citation_added(e.CitationAdded(citation))
 
+    def _end_text(self, text: str) -> None:
+        place = {"content_index": len(self._content)}
+        if self._refusal:
+            part = make.refusal_part(text)
+            self._inside("response.refusal.done", {**place, "refusal": text})
+        else:
+            part = make.text_part(text, self._annotations, self._logprobs)
+            self._inside("response.output_text.done", {**place, "text": text, "logprobs": self._logprobs})
+        self._inside("response.content_part.done", {**place, "part": part})
+        self._content.append(part)
+
     # ---- reasoning
 
     def reasoning_start(self, event: e.ReasoningStart) -> None:
+        self._begin(event.item_id, thinks=True)
         self._raw = self._maker.shows_raw(event.summary)
 
     def reasoning_delta(self, event: e.ReasoningDelta) -> None:
-        if not self._id:
-            if not event.text:
+        text = event.text
+        if event.part and self._maker.own:
+            if self._in_part:
+                self._end_thought()
+            text = text.removeprefix(PARAGRAPH)
+        if not self._in_part:
+            if not text:
                 return
-            self._open_reasoning()
-        self._pieces.append(event.text)
-        self._delta(event.text, self._delta_end)
+            self._open_thought()
+        self._pieces.append(text)
+        self._delta(text, self._delta_end)
 
     def reasoning_end(self, event: e.ReasoningEnd) -> None:
+        if self._in_part:
+            self._end_thought()
         proofs = self._maker.proofs(event.opaque)
-        if self._id:
-            first = proofs.pop(0)[0] if proofs else None
-            self._close_reasoning("".join(self._pieces), first)
+        if self._id and proofs and self._encrypted is None:
+            self._encrypted = proofs.pop(0)[0]
+        self._end()
         for proof in proofs:
+            self._settle()
             item = self._maker.bare_reasoning(proof)
             self._open({**item, "encrypted_content": None})
             self._close(item)
-        self._raw = False
 
-    def _open_reasoning(self) -> None:
-        content: list[JSON] | None = [] if self._raw else None
-        self._open(make.reasoning(self._maker.id("reasoning"), summary=[], content=content))
+    def _open_thought(self) -> None:
+        if not self._id:
+            self._open(make.reasoning(self._maker.id("reasoning", self._wanted), [], [] if self._raw else None))
         if self._raw:
-            part = {"type": "reasoning_text", "text": ""}
-            self._inside("response.content_part.added", {"content_index": 0, "part": part})
-            self._deltas("response.reasoning_text.delta", {"content_index": 0})
+            place = {"content_index": len(self._content)}
+            self._open_part("response.content_part.added", place, make.thought_part("", raw=True))
+            self._deltas("response.reasoning_text.delta", place)
         else:
-            part = {"type": "summary_text", "text": ""}
-            self._inside("response.reasoning_summary_part.added", {"summary_index": 0, "part": part})
-            self._deltas("response.reasoning_summary_text.delta", {"summary_index": 0})
+            place = {"summary_index": len(self._summary)}
+            self._open_part("response.reasoning_summary_part.added", place, make.thought_part("", raw=False))
+            self._deltas("response.reasoning_summary_text.delta", place)
 
-    def _close_reasoning(self, text: str, encrypted: str | None) -> None:
+    def _end_thought(self) -> None:
+        self._in_part = False
+        text = "".join(self._pieces)
+        part = make.thought_part(text, raw=self._raw)
         if self._raw:
-            part = {"type": "reasoning_text", "text": text}
-            self._inside("response.reasoning_text.done", {"content_index": 0, "text": text})
-            self._inside("response.content_part.done", {"content_index": 0, "part": part})
-            self._close(make.reasoning(self._id, summary=[], content=[part], encrypted=encrypted))
+            place = {"content_index": len(self._content)}
+            self._inside("response.reasoning_text.done", {**place, "text": text})
+            self._inside("response.content_part.done", {**place, "part": part})
+            self._content.append(part)
         else:
-            part = {"type": "summary_text", "text": text}
-            self._inside("response.reasoning_summary_text.done", {"summary_index": 0, "text": text})
-            self._inside("response.reasoning_summary_part.done", {"summary_index": 0, "part": part})
-            self._close(make.reasoning(self._id, summary=[part], encrypted=encrypted))
+            place = {"summary_index": len(self._summary)}
+            self._inside("response.reasoning_summary_text.done", {**place, "text": text})
+            self._inside("response.reasoning_summary_part.done", {**place, "part": part})
+            self._summary.append(part)
 
     # ---- calls
 
     def tool_call_start(self, event: e.ToolCallStart) -> None:
+        self._settle()
         self._call = event
         self._custom = event.kind == "custom"
         self._open(self._call_item(event, "in_progress", ""))
@@ -240,8 +295,7 @@ class ResponsesEncoder(StreamEncoder):
         self._call = None
 
     def _call_item(self, start: e.ToolCallStart, status: str, text: str) -> JSON:
-        id = self._id or self._maker.id("custom_tool_call" if self._custom else "function_call")
-        return make.call(id, status, start.id, start.name, text, custom=self._custom, namespace=start.namespace)
+        return make.call(self._maker, self._id, status, text, start)
 
     # ---- whole blocks
 
@@ -256,6 +310,7 @@ class ResponsesEncoder(StreamEncoder):
 
     def _whole(self, item: JSON) -> None:
         """An item that came in one piece: added without what it made, then done."""
+        self._settle()
         added = {**item, **{name: blank for name, blank in _BLANKED.items() if isinstance(item.get(name), str)}}
         added |= {name: None for name in _LATER if name in item}
         if "status" in item or item.get("type") == IMAGE_CALL:
@@ -275,13 +330,17 @@ class ResponsesEncoder(StreamEncoder):
 
     def _open(self, item: JSON) -> None:
         self._id = item["id"]
-        self._pieces = []
+        self._pieces = []  # of a call: those of parts are their own
         self._event("response.output_item.added", {"output_index": len(self._output), "item": item})
 
     def _close(self, item: JSON) -> None:
         self._event("response.output_item.done", {"output_index": len(self._output), "item": item})
         self._output.append(item)
         self._id = ""
+
+    def _open_part(self, name: str, place: JSON, part: JSON) -> None:
+        self._pieces, self._in_part = [], True
+        self._inside(name, {**place, "part": part})
 
     def _inside(self, name: str, members: JSON) -> None:
         self._event(name, {"item_id": self._id, "output_index": len(self._output), **members})

@@ -10,6 +10,7 @@ from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical.aliases import original
+from dragoman.canonical.events import ToolKind
 from dragoman.canonical.opaque import Opaque, unseal
 from dragoman.canonical.request import (
     Audio,
@@ -27,29 +28,14 @@ from dragoman.canonical.request import (
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.parts import parse_content
 from dragoman.dialects.responses.wire import JSON, NAME, is_minted, list_of, object_of, text_of
+from dragoman.streaming.arguments import argument_text
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
-_OF_USER = ("mcp_approval_response", "additional_tools", "compaction_trigger", "configuration_update")
-_EMPTY_ID = ("", None)
-
-
-def history_arguments(value: Any) -> str:
-    """The arguments of an earlier call as the text of a JSON object.
-
-    Nothing becomes ``{}``; what is no object is wrapped as ``{"INVALID_JSON": text}``: many upstreams
-    parse the history strictly (sgl-project/sglang#28035).
-    """
-    if isinstance(value, dict):
-        return jsontext.render(value).decode()
-    text = value if isinstance(value, str) else "" if value is None else jsontext.render(value).decode()
-    if text.strip() in ("", "null"):
-        return "{}"
-    try:
-        sound = isinstance(jsontext.parse(text), dict)
-    except ValueError:
-        sound = False
-    return text if sound else jsontext.render({"INVALID_JSON": text}).decode()
+_OF_USER = ("mcp_approval_response", "compaction_trigger", "configuration_update")
+_BOUND = ("item_reference", "compaction", "compaction_summary", "compaction_trigger")
+"""Items that stand for a history which only their own upstream can read."""
+_EMPTY = ("", None)
 
 
 def read_proof(raw: JSON) -> Opaque | None:
@@ -62,13 +48,17 @@ def read_proof(raw: JSON) -> Opaque | None:
 
 
 class HistoryReader:
-    """Reads ``input``. ``bound`` collects the paths of items that only their own upstream knows.
+    """Reads ``input``.
 
-    Raises ``InvalidRequest`` that names the field.
+    ``bound`` collects the paths of items that only their own upstream knows, ``tools`` the lists of tools
+    that came later, with their paths, ``unknown`` the paths of what has no canonical form. Raises
+    ``InvalidRequest`` that names the field.
     """
 
     def __init__(self) -> None:
         self.bound: list[str] = []
+        self.tools: list[tuple[Any, str]] = []
+        self.unknown: list[str] = []
         self._messages: list[Message] = []
         self._role: Role | None = None
         self._parts: list[Part] = []
@@ -94,19 +84,25 @@ class HistoryReader:
         kind = item.get("type")
         if kind is None and "role" not in item and "id" in item:
             kind = "item_reference"
-        if kind in ("message", *_EMPTY_ID):
+        if kind in ("message", *_EMPTY):
             self._message(item, path)
         elif kind in _CALLS:
             self._add(Role.ASSISTANT, _call(item, path))
         elif kind in _RESULTS:
-            self._add(Role.USER, _result(item, path))
+            self._add(Role.USER, self._result(item, path))
         elif kind == "reasoning":
             self._add(Role.ASSISTANT, _reasoning(item))
         elif not isinstance(kind, str):
             raise refused("an item's type must be a string", f"{path}.type")
         else:
-            if kind == "item_reference":
-                self.bound.append(path)
+            self._native(kind, item, path)
+
+    def _native(self, kind: str, item: JSON, path: str) -> None:
+        if kind in _BOUND:
+            self.bound.append(path)
+        if kind in ("additional_tools", "tool_search_output"):
+            self.tools.append((item.get("tools"), f"{path}.tools"))
+        if kind != "additional_tools":
             user = kind.endswith("_output") or kind in _OF_USER
             self._add(Role.USER if user else Role.ASSISTANT, Native(origin=NAME, value=item))
 
@@ -122,6 +118,24 @@ class HistoryReader:
             return
         self._flush()
         self._messages.append(Message(role, parts))
+
+    def _result(self, item: JSON, path: str) -> ToolResult:
+        id, name = text_of(item.get("call_id")), text_of(item.get("name"))
+        if id is None and name is None:
+            raise refused("a tool's output needs the call_id of its call", f"{path}.call_id")
+        output = item.get("output")
+        if isinstance(output, dict) and not isinstance(output.get("type"), str):
+            output = jsontext.render(output).decode()  # a JSON value that the client did not write down as text
+        elif isinstance(output, (int, float, bool)):
+            output = jsontext.render(output).decode()
+        parts: list[Text | Image | Document | Audio] = []
+        for number, part in enumerate(parse_content(output, f"{path}.output")):
+            if isinstance(part, Text | Image | Document | Audio):
+                parts.append(part)
+            else:
+                self.unknown.append(f"{path}.output[{number}]")
+        kind: ToolKind = "custom" if item["type"] == "custom_tool_call_output" else "function"
+        return ToolResult(id=original(id or ""), parts=tuple(parts), name=name, kind=kind)
 
     def _add(self, role: Role, part: Part) -> None:
         if role is not self._role:
@@ -141,35 +155,13 @@ def _call(item: JSON, path: str) -> ToolCall:
         raise refused("a call needs the name of its tool", f"{path}.name")
     if id is None:
         raise refused("a call needs a call_id", f"{path}.call_id")
-    namespace = text_of(item.get("namespace"))
-    if item["type"] == "custom_tool_call":
-        text = item.get("input")
-        return ToolCall(
-            id=original(id),
-            name=name,
-            arguments=text if isinstance(text, str) else history_arguments(text),
-            kind="custom",
-            namespace=namespace,
-        )
-    arguments = history_arguments(item.get("arguments"))
-    return ToolCall(id=original(id), name=name, arguments=arguments, namespace=namespace)
-
-
-def _result(item: JSON, path: str) -> ToolResult:
-    id = text_of(item.get("call_id"))
-    if id is None:
-        raise refused("a tool's output needs the call_id of its call", f"{path}.call_id")
-    output = item.get("output")
-    if isinstance(output, dict) and not isinstance(output.get("type"), str):
-        output = jsontext.render(output).decode()  # a JSON value that the client did not write down as text
-    elif isinstance(output, (int, float, bool)):
-        output = jsontext.render(output).decode()
-    parts = parse_content(output, f"{path}.output")
-    return ToolResult(
+    custom = item["type"] == "custom_tool_call"
+    return ToolCall(
         id=original(id),
-        parts=tuple(part for part in parts if isinstance(part, Text | Image | Document | Audio)),
-        name=text_of(item.get("name")),
-        kind="custom" if item["type"] == "custom_tool_call_output" else "function",
+        name=name,
+        arguments=argument_text(item.get("input" if custom else "arguments")) or "",
+        kind="custom" if custom else "function",
+        namespace=text_of(item.get("namespace")),
     )
 
 

@@ -81,6 +81,11 @@ class Item:
         self.proved = False
         self.done = False
 
+    @property
+    def given_id(self) -> str | None:
+        """The id by which the upstream knows the item again."""
+        return None if self.rotates else self.id
+
     def part(self, kind: str, number: int | None) -> Part:
         """The part of this kind and index; without an index the newest one."""
         if number is None:

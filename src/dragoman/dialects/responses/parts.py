@@ -15,12 +15,21 @@ from dragoman.canonical.request import (
     Refusal,
     Text,
 )
-from dragoman.dialects.openai_shapes import ORIGINS
+from dragoman.dialects.openai_shapes import ORIGINS, read_cache
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.wire import JSON, NAME, object_of, text_of
 
 _DATA_URL = re.compile(r"data:([^;,\s]*)(?:;[^;,]*)*?;base64,(.*)", re.IGNORECASE | re.DOTALL)
 _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+_SUFFIXES = {
+    "application/pdf": ".pdf",
+    "application/json": ".json",
+    "text/plain": ".txt",
+    "text/csv": ".csv",
+    "text/html": ".html",
+    "text/markdown": ".md",
+}
+"""A file is known by its name there: the end of one that has none."""
 _FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
@@ -44,7 +53,7 @@ def _part(raw: Any, path: str) -> Part:
         raise refused("a content part must be an object", path)
     match raw.get("type"):
         case "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text":
-            return Text(text=_text(raw, "text", path))
+            return Text(text=_text(raw, "text", path), cache=read_cache(raw))
         case "refusal":
             return Refusal(text=_text(raw, "refusal", path))
         case "input_image" | "image_url":
@@ -71,7 +80,7 @@ def _text(raw: JSON, member: str, path: str) -> str:
 
 
 def _image(raw: JSON, path: str) -> Image:
-    where = raw.get("image_url")
+    where, cache = raw.get("image_url"), read_cache(raw)
     detail = text_of(raw.get("detail"))
     if isinstance(where, dict):  # the chat dialect's form
         detail = detail or text_of(where.get("detail"))
@@ -79,26 +88,31 @@ def _image(raw: JSON, path: str) -> Image:
     if isinstance(where, str) and where:
         media_type, data = _split(where)
         if data is not None:
-            return Image(media_type=media_type, data=data, detail=detail)
-        return Image(url=where, detail=detail)
+            return Image(media_type=media_type, data=data, detail=detail, cache=cache)
+        return Image(url=where, detail=detail, cache=cache)
     file_id = text_of(raw.get("file_id"))
     if file_id is None:
         raise refused("an image needs image_url or file_id", f"{path}.image_url")
-    return Image(file_id=file_id, origin=NAME, detail=detail)
+    return Image(file_id=file_id, origin=NAME, detail=detail, cache=cache)
 
 
 def _document(raw: JSON, path: str) -> Document:
     raw = {**raw, **object_of(raw.get("file"))}
-    name = text_of(raw.get("filename"))
+    name, cache = text_of(raw.get("filename")), read_cache(raw)
     if data := text_of(raw.get("file_data")):
         media_type, inner = _split(data)
-        return Document(media_type=media_type, name=name, data=data if inner is None else inner)
+        kind = media_type or _guess(name)
+        return Document(media_type=kind, name=name, data=data if inner is None else inner, cache=cache)
     if url := text_of(raw.get("file_url")):
-        return Document(name=name, url=url)
+        return Document(media_type=_guess(name), name=name, url=url, cache=cache)
     file_id = text_of(raw.get("file_id"))
     if file_id is None:
         raise refused("a file needs file_data, file_url or file_id", path)
-    return Document(name=name, file_id=file_id, origin=NAME)
+    return Document(name=name, file_id=file_id, origin=NAME, cache=cache)
+
+
+def _guess(name: str | None) -> str | None:
+    return next((kind for kind, suffix in _SUFFIXES.items() if name and name.lower().endswith(suffix)), None)
 
 
 def _split(url: str) -> tuple[str | None, str | None]:
@@ -124,8 +138,6 @@ def render_part(part: Part, path: str, losses: list[Loss]) -> JSON | None:
             return _render_document(part, path)
         case Audio(media_type=media_type, data=data) if media_type in _FORMATS:
             return {"type": "input_audio", "input_audio": {"data": data, "format": _FORMATS[media_type]}}
-        case Native(origin=origin, value=value) if origin == NAME:
-            return value
     losses.append(Loss(path, f"{type(part).__name__.lower()} has no form in the responses dialect"))
     return None
 
@@ -148,7 +160,7 @@ def _render_document(part: Document, path: str) -> JSON:
     if part.url is not None:
         return {"type": "input_file", "file_url": part.url}
     media_type = part.media_type or "application/pdf"
-    named.setdefault("filename", "document.pdf" if media_type == "application/pdf" else "document")
+    named.setdefault("filename", "document" + _SUFFIXES.get(media_type, ""))
     return {"type": "input_file", **named, "file_data": f"data:{media_type};base64,{part.data}"}
 
 

@@ -1,4 +1,4 @@
-"""A client's body, read into a canonical request; ``render_request`` and ``adapt_request`` write one for an upstream."""
+"""A client's body, read into a canonical request."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ from dragoman.canonical.request import Effort, Message, OutputFormat, ReasoningR
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.history import HistoryReader
 from dragoman.dialects.responses.tools import Tools, parse_choice
-from dragoman.dialects.responses.upstream import adapt_request, render_request
-from dragoman.dialects.responses.wire import JSON, NAME, list_of, text_of
-
-__all__ = ["adapt_request", "parse_request", "render_request"]
+from dragoman.dialects.responses.wire import BOUND, ENCRYPTED, JSON, LOGPROBS, NAME, list_of, text_of
 
 _EFFORTS = get_args(Effort)
 
-_BOUND = ("previous_response_id", "conversation", "prompt", "background")
-"""State and templates that only the upstream which holds them can serve."""
+_REASONING = ("effort", "summary", "generate_summary")
 
 _READ = frozenset(
     {
         *("model", "input", "instructions", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls"),
         *("max_output_tokens", "temperature", "top_p", "top_logprobs", "reasoning", "text", "metadata", "include"),
         *("service_tier", "user", "safety_identifier", "prompt_cache_key", "store", "truncation"),
-        *_BOUND,
+        *BOUND,
     }
 )
 
@@ -73,14 +69,15 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     model = model or raw.text("model")
     if model is None:
         raise refused("model is required", "model")
-    bound = [name for name in _BOUND if body.get(name)]
+    bound = [name for name in BOUND if body.get(name)]
     history, tools = HistoryReader(), Tools()
     messages = _messages(raw, history, needed=not bound)
     tools.parse(body.get("tools"))
-    choice, understood = parse_choice(body.get("tool_choice"))
-    output, verbosity = _text_format(raw)
-    unknown = [*tools.unknown, *([] if understood else ["tool_choice"]), *_unknown(body)]
-    include = list_of(body.get("include"))
+    for later, path in history.tools:
+        tools.parse(later, path)
+    choice, not_understood = parse_choice(body.get("tool_choice"), tools.tools)
+    unknown = [*history.unknown, *tools.unknown, *not_understood, *_unknown(body)]
+    output, verbosity = _text_format(raw, unknown)
     return Request(
         model=model,
         messages=messages,
@@ -93,9 +90,9 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
         max_output_tokens=raw.whole("max_output_tokens", 1),
         temperature=raw.number("temperature"),
         top_p=raw.number("top_p"),
-        logprobs=True if "message.output_text.logprobs" in include else None,
+        logprobs=True if LOGPROBS in list_of(body.get("include")) else None,
         top_logprobs=raw.whole("top_logprobs", 0),
-        reasoning=_reasoning(raw),
+        reasoning=_reasoning(raw, unknown),
         output=output,
         verbosity=verbosity,
         service_tier=raw.text("service_tier"),
@@ -120,6 +117,7 @@ def _messages(raw: _Body, history: HistoryReader, *, needed: bool) -> tuple[Mess
 def _unknown(body: JSON) -> list[str]:
     """Members without a canonical form, as far as they ask for something."""
     out = [name for name, value in body.items() if name not in _READ and value not in (None, [], {}, False)]
+    out += [f"include[{n}]" for n, word in enumerate(list_of(body.get("include"))) if word not in (ENCRYPTED, LOGPROBS)]
     if body.get("store") is True:
         out.append("store")
     if body.get("truncation") not in (None, "disabled"):
@@ -135,11 +133,13 @@ def _metadata(raw: _Body) -> dict[str, str] | None:
     return pairs or None
 
 
-def _reasoning(raw: _Body) -> ReasoningRequest | None:
+def _reasoning(raw: _Body, unknown: list[str]) -> ReasoningRequest | None:
     members = raw.members("reasoning")
+    unknown += [f"reasoning.{name}" for name, value in members.items() if name not in _REASONING and value]
     effort = members.get("effort")
     if effort is not None and effort not in _EFFORTS:
-        raise refused(f"reasoning.effort must be one of {', '.join(_EFFORTS)}", "reasoning.effort")
+        unknown.append("reasoning.effort")
+        effort = None
     summary = text_of(members.get("summary")) or text_of(members.get("generate_summary"))
     if effort is None and summary is None:
         return None
@@ -147,8 +147,9 @@ def _reasoning(raw: _Body) -> ReasoningRequest | None:
     return ReasoningRequest(effort=effort, summary=summary, visible=visible)
 
 
-def _text_format(raw: _Body) -> tuple[OutputFormat | None, str | None]:
+def _text_format(raw: _Body, unknown: list[str]) -> tuple[OutputFormat | None, str | None]:
     members = raw.members("text")
+    unknown += [f"text.{name}" for name, value in members.items() if name not in ("format", "verbosity") and value]
     form = members.get("format")
     verbosity = text_of(members.get("verbosity"))
     if form is None:
@@ -160,8 +161,11 @@ def _text_format(raw: _Body) -> tuple[OutputFormat | None, str | None]:
             return OutputFormat(type="json"), verbosity
         case {"type": "json_schema"}:
             return _schema(form), verbosity
+        case {"type": str()}:
+            unknown.append("text.format")
+            return None, verbosity
         case _:
-            raise refused("text.format must be of type text, json_object or json_schema", "text.format")
+            raise refused("text.format must be an object with a type", "text.format")
 
 
 def _schema(form: JSON) -> OutputFormat:

@@ -5,14 +5,15 @@ Required members follow protocols/openai.md, "Response object": typed clients fa
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
-from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, Usage
+from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, ToolCallStart, ToolRun, Usage
 from dragoman.canonical.opaque import Opaque, seal
-from dragoman.canonical.request import Request, Role, Text
+from dragoman.canonical.request import OutputFormat, Request, Role, Text
 from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
-from dragoman.dialects.responses.tools import render_choice, render_tools
-from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PREFIXES, REASONS, RESPONSE_PREFIX, mint
+from dragoman.dialects.responses.tools import declared_tools, render_choice
+from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PARAGRAPH, PREFIXES, REASONS, RESPONSE_PREFIX, mint
 from dragoman.streaming.encoder import EncodeContext
 
 
@@ -35,6 +36,10 @@ class Maker:
         self._taken.add(id)
         return id
 
+    def goes_on(self, last: JSON, kind: str, item_id: str | None) -> bool:
+        """Whether a block is of the item that was made last."""
+        return self.own and item_id is not None and last.get("type") == kind and last["id"] == item_id
+
     def shows_raw(self, summary: bool) -> bool:
         """Whether reasoning goes out as ``reasoning_text`` instead of as a summary.
 
@@ -53,7 +58,7 @@ class Maker:
     def bare_reasoning(self, proof: tuple[str, str | None]) -> JSON:
         """A reasoning item that holds nothing but a proof."""
         content, wanted = proof
-        return reasoning(self.id("reasoning", wanted), summary=[], encrypted=content)
+        return reasoning(self.id("reasoning", wanted), [], encrypted=content)
 
     def hosted(self, raw: JSON) -> JSON:
         """An item of the upstream's own."""
@@ -91,7 +96,11 @@ def refusal_part(text: str) -> JSON:
     return {"type": "refusal", "refusal": text}
 
 
-def reasoning(id: str, *, summary: list[JSON], content: list[JSON] | None = None, encrypted: str | None = None) -> JSON:
+def thought_part(text: str, *, raw: bool) -> JSON:
+    return {"type": "reasoning_text" if raw else "summary_text", "text": text}
+
+
+def reasoning(id: str, summary: list[JSON], content: list[JSON] | None = None, encrypted: str | None = None) -> JSON:
     item: JSON = {"id": id, "type": "reasoning", "summary": summary}
     if content is not None:
         item["content"] = content
@@ -100,10 +109,13 @@ def reasoning(id: str, *, summary: list[JSON], content: list[JSON] | None = None
     return item
 
 
-def call(id: str, status: str, call_id: str, name: str, text: str, *, custom: bool, namespace: str | None) -> JSON:
-    kind, member = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
-    item: JSON = {"id": id, "type": kind, "status": status, "call_id": call_id, "name": name, member: text}
-    return item if namespace is None else {**item, "namespace": namespace}
+def call(maker: Maker, id: str, status: str, text: str, said: ToolCallStart | ToolCallBlock) -> JSON:
+    """A call's item, with the upstream's own members; without an id it is a new one."""
+    kind, member = ("custom_tool_call", "input") if said.kind == "custom" else ("function_call", "arguments")
+    own = said.native if maker.own and said.native else {}
+    id = id or maker.id(kind, own.get("id"))
+    item = {**own, "id": id, "type": kind, "status": status, "call_id": said.id, "name": said.name, member: text}
+    return item if said.namespace is None else {**item, "namespace": said.namespace}
 
 
 def annotation(citation: Citation, length: int) -> JSON | None:
@@ -170,11 +182,11 @@ def _echo(request: Request | None) -> JSON:
     tools, choice, instructions = [], None, None
     text: JSON = {"format": {"type": "text"}}
     if request is not None:
-        tools, choice = render_tools(request)[0], render_choice(request)
+        tools, choice = declared_tools(request), render_choice(request)
         first = request.messages[0] if request.messages else None
         if first is not None and first.role is Role.SYSTEM:
             instructions = "\n\n".join(part.text for part in first.parts if isinstance(part, Text)) or None
-        text |= render_text(request)
+        text |= _echoed_text(request)
     asked = request.reasoning if request is not None else None
     return {
         "instructions": instructions,
@@ -193,23 +205,23 @@ def _echo(request: Request | None) -> JSON:
     }
 
 
-def render_text(request: Request) -> JSON:
-    """The ``text`` member: format and verbosity."""
+def _echoed_text(request: Request) -> JSON:
     out: JSON = {}
     form = request.output
     if form is not None and form.type == "json":
         out["format"] = {"type": "json_object"}
     elif form is not None:
-        out["format"] = {
-            "type": "json_schema",
-            "name": form.name or "response",
-            **({"description": form.description} if form.description else {}),
-            "schema": form.schema or {},
-            "strict": bool(form.strict),
-        }
+        out["format"] = render_format(form, strict=bool(form.strict))
     if request.verbosity is not None:
         out["verbosity"] = request.verbosity
     return out
+
+
+def render_format(form: OutputFormat, *, strict: bool) -> JSON:
+    """``text.format`` for a schema."""
+    described = {"description": form.description} if form.description else {}
+    named = {"type": "json_schema", "name": form.name or "response", **described}
+    return {**named, "schema": form.schema or {}, "strict": strict}
 
 
 def ending(finish: FinishReason, raw: str | None, *, own: bool, native: JSON | None) -> JSON:
@@ -227,9 +239,12 @@ def render_response(response: Response, context: EncodeContext) -> JSON:
     id = response.id if own and response.id else context.ids(RESPONSE_PREFIX)
     created = response.created if response.created is not None else context.now
     head = envelope(id, created, response.model or context.model, context.request, response.native if own else None)
+    head |= context.echo
     choice: Choice = response.choices[0]
     maker = Maker(context, own=own)
-    output = [item for block in choice.blocks for item in _items(block, maker)]
+    output: list[JSON] = []
+    for block in choice.blocks:
+        output += _items(block, maker, output[-1] if output else {})
     return {
         **head,
         **ending(choice.finish, choice.raw, own=own, native=choice.native),
@@ -238,22 +253,25 @@ def render_response(response: Response, context: EncodeContext) -> JSON:
     }
 
 
-def _items(block: Block, maker: Maker) -> list[JSON]:
+def _items(block: Block, maker: Maker, last: JSON) -> list[JSON]:
+    """The items of a block. One that is of the same item as the block before is a part of it, and none itself."""
     match block:
         case TextBlock():
-            return _text_items(block, maker)
+            return _text_items(block, maker, last)
         case ReasoningBlock():
-            return _reasoning_items(block, maker)
+            return _reasoning_items(block, maker, last)
         case ToolCallBlock():
-            return [_call_item(block, maker)]
-        case ServerTool(origin, items):
-            return [maker.hosted(item) for item in items] if origin == NAME else []
+            return [call(maker, "", "completed" if block.complete else "incomplete", block.arguments, block)]
+        case ServerTool():
+            return [maker.hosted(item) for item in block.items] if block.origin == NAME else []
         case Media():
             item = maker.image(block)
             return [] if item is None else [item]
+        case ToolRun():
+            return []
 
 
-def _text_items(block: TextBlock, maker: Maker) -> list[JSON]:
+def _text_items(block: TextBlock, maker: Maker, last: JSON) -> list[JSON]:
     if not block.text:
         return []
     natives = block.native if maker.own else ()
@@ -262,30 +280,35 @@ def _text_items(block: TextBlock, maker: Maker) -> list[JSON]:
     found = [annotation(citation, len(block.text)) for citation in block.citations]
     notes = [note for note in found if note is not None]
     part = refusal_part(block.text) if block.refusal else text_part(block.text, notes, logprobs)
-    return [message(maker.id("message"), "completed", [part], phase)]
+    if maker.goes_on(last, "message", block.item_id):
+        last["content"].append(part)
+        return []
+    return [message(maker.id("message", block.item_id if maker.own else None), "completed", [part], phase)]
 
 
-def _reasoning_items(block: ReasoningBlock, maker: Maker) -> list[JSON]:
+def _reasoning_items(block: ReasoningBlock, maker: Maker, last: JSON) -> list[JSON]:
     proofs = maker.proofs(block.opaque)
     if not block.text:
         return [maker.bare_reasoning(proof) for proof in proofs]
-    first, rest = (proofs[0][0], proofs[1:]) if proofs else (None, [])
-    id = maker.id("reasoning")
-    if maker.shows_raw(block.summary):
-        item = reasoning(id, summary=[], content=[{"type": "reasoning_text", "text": block.text}], encrypted=first)
+    raw = maker.shows_raw(block.summary)
+    parts = [thought_part(text, raw=raw) for text in _pieces(block, maker)]
+    made: list[JSON] = []
+    if maker.goes_on(last, "reasoning", block.item_id):
+        item = last
     else:
-        item = reasoning(id, summary=[{"type": "summary_text", "text": block.text}], encrypted=first)
-    return [item, *(maker.bare_reasoning(proof) for proof in rest)]
+        item = reasoning(maker.id("reasoning", block.item_id if maker.own else None), [])
+        made = [item]
+    if raw:
+        item.setdefault("content", []).extend(parts)
+    else:
+        item["summary"] += parts
+    if proofs and "encrypted_content" not in item:
+        item["encrypted_content"] = proofs.pop(0)[0]
+    return [*made, *(maker.bare_reasoning(proof) for proof in proofs)]
 
 
-def _call_item(block: ToolCallBlock, maker: Maker) -> JSON:
-    custom = block.kind == "custom"
-    return call(
-        maker.id("custom_tool_call" if custom else "function_call"),
-        "completed" if block.complete else "incomplete",
-        block.id,
-        block.name,
-        block.arguments,
-        custom=custom,
-        namespace=block.namespace,
-    )
+def _pieces(block: ReasoningBlock, maker: Maker) -> list[str]:
+    """The texts of the parts that the upstream's item had."""
+    cuts = [0, *(block.parts if maker.own else ()), len(block.text)]
+    texts = [block.text[begin:end] for begin, end in pairwise(cuts)]
+    return [text.removeprefix(PARAGRAPH) if number else text for number, text in enumerate(texts) if text]

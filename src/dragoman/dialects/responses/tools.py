@@ -5,14 +5,27 @@ A namespace is a tool that holds tools; each of those becomes a tool that knows 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
 
 from dragoman.canonical.request import HostedTool, Loss, Request, Tool, ToolChoice
+from dragoman.dialects.contract import Facts
+from dragoman.dialects.openai_schema import fits_strict, object_schema
+from dragoman.dialects.openai_shapes import ORIGINS, read_cache
 from dragoman.dialects.responses.errors import refused
-from dragoman.dialects.responses.wire import JSON, NAME, text_of
+from dragoman.dialects.responses.wire import JSON, NAME, list_of, object_of, text_of
 
-_CLIENT_TOOLS = {"function": "function", "custom": "custom"}
-_FUNCTION_MEMBERS = frozenset({"type", "name", "description", "parameters", "strict", "format", "function"})
+_CLIENT_TOOLS = ("function", "custom")
+_READ = frozenset(
+    {
+        *("type", "name", "description", "parameters", "strict", "format", "function", "custom"),
+        *("cache_control", "prompt_cache_breakpoint"),
+    }
+)
+_NOTHING: tuple[Any, ...] = (None, False, "", [], {}, ["direct"])
+"""Values of further members that ask for nothing (``allowed_callers`` is ``["direct"]`` by default)."""
 
 
 class Tools:
@@ -23,44 +36,39 @@ class Tools:
         self.hosted: list[HostedTool] = []
         self.unknown: list[str] = []
 
-    def parse(self, raw: Any, path: str = "tools", namespace: str | None = None) -> None:
-        """Reads a list of tools. Raises ``InvalidRequest``."""
+    def parse(self, raw: Any, path: str = "tools", namespace: str | None = None, about: str | None = None) -> None:
+        """Reads a list of tools; one that is known already stays as it is. Raises ``InvalidRequest``."""
         if raw is None:
             return
         if not isinstance(raw, list):
             raise refused("tools must be a list", path)
         for number, tool in enumerate(raw):
-            self._tool(tool, f"{path}[{number}]", namespace)
+            self._tool(tool, f"{path}[{number}]", namespace, None if number else about)
 
-    def _tool(self, raw: Any, path: str, namespace: str | None) -> None:
+    def _tool(self, raw: Any, path: str, namespace: str | None, about: str | None) -> None:
         kind = raw.get("type") if isinstance(raw, dict) else None
         if not isinstance(kind, str) or not kind:
             raise refused("a tool must be an object with a type", path)
         if kind in _CLIENT_TOOLS:
-            self.tools.append(self._client_tool(raw, path, namespace))
+            self._client_tool(raw, path, namespace, about)
         elif kind == "namespace" and namespace is None:
             name = text_of(raw.get("name"))
             if name is None:
                 raise refused("a namespace needs a name", f"{path}.name")
-            if raw.get("description"):
-                self.unknown.append(f"{path}.description")
-            self.parse(raw.get("tools"), f"{path}.tools", name)
+            self.parse(raw.get("tools"), f"{path}.tools", name, text_of(raw.get("description")))
         else:
             self.hosted.append(HostedTool(origin=NAME, type=kind, value=raw))
 
-    def _client_tool(self, raw: JSON, path: str, namespace: str | None) -> Tool:
-        inner = raw.get(raw["type"])
-        if isinstance(inner, dict):  # the chat dialect's form, which many clients send here too
-            raw = {**raw, **inner}
+    def _client_tool(self, raw: JSON, path: str, namespace: str | None, about: str | None) -> None:
+        # the chat dialect's form, which many clients send here too
+        raw = {**raw, **object_of(raw.get(raw["type"]))}
         name = raw.get("name")
         if not isinstance(name, str) or not name.strip():
             raise refused("a tool needs a name", f"{path}.name")
-        schema, form = raw.get("parameters"), raw.get("format")
+        schema, form, strict = raw.get("parameters"), raw.get("format"), raw.get("strict")
         if schema is not None and not isinstance(schema, dict):
             raise refused("parameters must be a JSON Schema object", f"{path}.parameters")
-        self.unknown += [f"{path}.{member}" for member in raw if member not in _FUNCTION_MEMBERS]
-        strict = raw.get("strict")
-        return Tool(
+        tool = Tool(
             name=name,
             description=text_of(raw.get("description")),
             schema=schema,
@@ -68,46 +76,71 @@ class Tools:
             kind="custom" if raw["type"] == "custom" else "function",
             format=form if isinstance(form, dict) else None,
             namespace=namespace,
+            about=about,
+            cache=read_cache(raw),
         )
+        if tool in self.tools:
+            return
+        place = f"tools[{len(self.tools)}]"
+        self.unknown += [
+            f"{place}.{member}" for member, value in raw.items() if member not in _READ and value not in _NOTHING
+        ]
+        self.tools.append(tool)
 
 
-def parse_choice(raw: Any) -> tuple[ToolChoice | None, bool]:
-    """The choice, and whether it was understood: a forced hosted tool has no form elsewhere."""
+def parse_choice(raw: Any, tools: Sequence[Tool]) -> tuple[ToolChoice | None, list[str]]:
+    """The choice, and the paths of what was not understood: a forced hosted tool has no form elsewhere."""
     match raw:
         case None:
-            return None, True
+            return None, []
         case "none" | "auto" | "required":
-            return ToolChoice(raw), True
+            return ToolChoice(raw), []
         case str():
             raise refused("tool_choice must be none, auto, required or an object", "tool_choice")
-        case {"type": "function" | "custom" as kind}:
-            name = text_of(raw.get("name")) or text_of(_inner(raw, kind).get("name"))
-            if name is None:
+        case {"type": "function" | "custom" | "namespace" as kind}:
+            found = _named(raw, tools)
+            if not found and kind != "namespace":
                 raise refused("the chosen tool needs a name", "tool_choice.name")
-            return ToolChoice("required", (name,)), True
+            return _choice("required", found), [] if found else ["tool_choice"]
         case {"type": "allowed_tools"}:
-            inner = _inner(raw, "allowed_tools") or raw
-            entries = inner.get("tools")
-            names = [_allowed(entry) for entry in entries] if isinstance(entries, list) else []
-            if not any(names):
-                return None, False
-            mode = "required" if inner.get("mode") == "required" else "auto"
-            return ToolChoice(mode, tuple(name for name in names if name)), True  # type: ignore[arg-type]
+            inner = object_of(raw.get("allowed_tools")) or raw
+            return _allowed(inner, tools)
         case {"type": str()}:
-            return None, False
+            return None, ["tool_choice"]
         case _:
             raise refused("tool_choice must be a word or an object with a type", "tool_choice")
 
 
-def _inner(raw: JSON, name: str) -> JSON:
-    inner = raw.get(name)
-    return inner if isinstance(inner, dict) else {}
+def _allowed(raw: JSON, tools: Sequence[Tool]) -> tuple[ToolChoice | None, list[str]]:
+    """The allowed tools. If all of them are hosted ones, none of the client's may be called."""
+    entries = list_of(raw.get("tools"))
+    found = [_named(entry, tools) if isinstance(entry, dict) else [] for entry in entries]
+    unknown = [f"tool_choice.tools[{number}]" for number, names in enumerate(found) if not names]
+    names = list(dict.fromkeys(pair for pairs in found for pair in pairs))
+    if not names:
+        return (ToolChoice("none") if entries else None), unknown or ["tool_choice"]
+    return _choice("required" if raw.get("mode") == "required" else "auto", names), unknown
 
 
-def _allowed(entry: Any) -> str | None:
-    if not isinstance(entry, dict):
+def _choice(mode: Literal["auto", "required"], names: list[tuple[str, str | None]]) -> ToolChoice | None:
+    if not names:
         return None
-    return text_of(entry.get("name")) or text_of(_inner(entry, "function").get("name"))
+    spaces = tuple(space for _, space in names)
+    return ToolChoice(mode, tuple(name for name, _ in names), spaces if any(spaces) else ())
+
+
+def _named(raw: JSON, tools: Sequence[Tool]) -> list[tuple[str, str | None]]:
+    """Name and namespace of the tools that an entry means; a bare name is of the first tool that has it."""
+    kind = str(raw.get("type") or "function")
+    inner = object_of(raw.get(kind)) or raw
+    name, space = text_of(inner.get("name")), text_of(inner.get("namespace"))
+    if name is None or kind not in (*_CLIENT_TOOLS, "namespace"):
+        return []
+    if kind == "namespace":
+        return [(tool.name, name) for tool in tools if tool.namespace == name]
+    if space is None:
+        space = next((tool.namespace for tool in tools if tool.name == name), None)
+    return [(name, space)]
 
 
 # ---- canonical to wire
@@ -123,31 +156,43 @@ def render_tool(tool: Tool) -> JSON:
     if tool.kind == "custom":
         form: JSON = {"format": tool.format} if tool.format is not None else {}
         return {"type": "custom", "name": tool.name, **described, **form}
-    schema = tool.schema if tool.schema is not None else {"type": "object", "properties": {}}
-    return {"type": "function", "name": tool.name, **described, "parameters": schema, "strict": bool(tool.strict)}
+    named = {"type": "function", "name": tool.name, **described}
+    return {**named, "parameters": object_schema(tool.schema), "strict": bool(tool.strict)}
 
 
-def render_tools(request: Request) -> tuple[list[JSON], list[Loss]]:
-    """All tools that this dialect can name: the client's, and OpenAI's own hosted ones."""
+def declared_tools(request: Request) -> list[JSON]:
+    """The tools of a client of this dialect, as its answers repeat them."""
     out: list[JSON] = []
-    spaces: dict[str, list[JSON]] = {}
+    spaces: dict[str, JSON] = {}
     for tool in request.tools:
         if tool.namespace is None:
             out.append(render_tool(tool))
             continue
         if tool.namespace not in spaces:
-            spaces[tool.namespace] = []
-            out.append(
-                {"type": "namespace", "name": tool.namespace, "description": "", "tools": spaces[tool.namespace]}
-            )
-        spaces[tool.namespace].append(render_tool(tool))
-    losses = []
-    for hosted in request.hosted_tools:
-        if hosted.origin == NAME:
-            out.append(hosted.value)
-        else:
-            losses.append(Loss("tools", f"the hosted tool {hosted.type} is unknown to this upstream"))
-    return out, losses
+            space = {"type": "namespace", "name": tool.namespace, "description": tool.about or "", "tools": []}
+            spaces[tool.namespace] = space
+            out.append(space)
+        spaces[tool.namespace]["tools"].append(render_tool(tool))
+    return [*out, *(hosted.value for hosted in request.hosted_tools if hosted.origin == NAME)]
+
+
+def render_tools(request: Request, facts: Facts, losses: list[Loss]) -> list[JSON]:
+    """The tools of another dialect's client. Raises ``InvalidRequest`` for hosted ones that may not be dropped."""
+    for number, hosted in enumerate(request.hosted_tools):
+        if facts.on_server_tool == "refuse":
+            message = f"the tool {hosted.type} is run by another API's servers, and cannot be served here"
+            raise refused(message, "tools")
+        losses.append(Loss(f"hosted_tools[{number}]", f"the tool {hosted.type} is run by another API's servers"))
+    out: dict[str, JSON] = {}
+    for number, tool in enumerate(request.tools):
+        if tool.name in out:
+            losses.append(Loss(f"tools[{number}]", "a tool of this name came before"))
+            continue
+        if tool.strict and request.origin not in ORIGINS and not fits_strict(object_schema(tool.schema)):
+            losses.append(Loss(f"tools[{number}].strict", "the schema has what strict mode does not take"))
+            tool = msgspec.structs.replace(tool, strict=False)
+        out[tool.name] = render_tool(tool)
+    return list(out.values())
 
 
 def render_choice(request: Request) -> str | JSON | None:
@@ -157,8 +202,11 @@ def render_choice(request: Request) -> str | JSON | None:
         return None
     if not choice.names:
         return choice.mode
-    kinds = {tool.name: tool.kind for tool in request.tools}
-    named = [{"type": kinds.get(name, "function"), "name": name} for name in choice.names]
+    kinds = {(tool.name, tool.namespace): tool.kind for tool in request.tools}
+    named = []
+    for name, space in zip(choice.names, choice.namespaces or (None,) * len(choice.names), strict=True):
+        entry = {"type": kinds.get((name, space), "function"), "name": name}
+        named.append(entry if space is None else {**entry, "namespace": space})
     if len(named) == 1 and choice.mode == "required":
-        return {"type": named[0]["type"], "name": named[0]["name"]}
+        return named[0]
     return {"type": "allowed_tools", "mode": choice.mode, "tools": named}

@@ -1,98 +1,68 @@
-"""Canonical messages, written down as the items of an upstream's ``input``.
+"""An arranged history, written down as the ``instructions`` and the items of an upstream's ``input``.
 
 No item carries an id but those that this dialect itself gave: ids are checked by prefix, and looked
-up. Reasoning goes back only with a ciphertext of this dialect; without one it cannot stand
-(Kilo-Org/kilocode#10197).
+up. Reasoning goes back with a ciphertext of this dialect; without one it cannot stand at OpenAI
+(Kilo-Org/kilocode#10197), and goes as text to upstreams that do not verify it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from hashlib import blake2b
 
-from dragoman.canonical.request import (
-    Loss,
-    Message,
-    Native,
-    Part,
-    Reasoning,
-    Refusal,
-    Role,
-    Text,
-    ToolCall,
-    ToolResult,
-)
-from dragoman.dialects.responses.history import history_arguments
+from dragoman.canonical.request import Loss, Part, Reasoning, Refusal, Role, Text, ToolCall
 from dragoman.dialects.responses.parts import render_part
 from dragoman.dialects.responses.wire import JSON, NAME
+from dragoman.history import Answer, History, Placed, Turn
 
 
 class TurnWriter:
-    """Writes ``instructions`` and ``input``. Raises ``InvalidRequest`` for what only another vendor holds."""
+    """Writes one history. Raises ``InvalidRequest`` for what only another vendor holds."""
 
-    def __init__(self) -> None:
-        self.instructions: str | None = None
+    def __init__(self, losses: list[Loss]) -> None:
         self.items: list[JSON] = []
-        self.losses: list[Loss] = []
         self.proofs = False
         """Whether reasoning goes back to its upstream."""
+        self._losses = losses
 
-    def write(self, messages: Iterable[Message]) -> None:
-        """System text at the beginning becomes the instructions; later it keeps its place, as a developer's."""
-        system: list[str] = []
-        begun = False
-        for number, message in enumerate(messages):
-            path = f"messages[{number}]"
-            if message.role is Role.SYSTEM and not begun:
-                system += [part.text for part in message.parts if isinstance(part, Text) and part.text]
-                continue
-            begun = True
-            if message.role is Role.ASSISTANT:
-                self._assistant(message, path)
+    def write(self, history: History) -> str | None:
+        """The items, and as the result the instructions; later system text keeps its place, as a developer's."""
+        system = []
+        for placed in history.system:
+            if isinstance(placed.part, Text):
+                system.append(placed.part.text)
             else:
-                role = "user" if message.role is Role.USER else "developer"
-                self._other(role, message, path)
-        self.instructions = "\n\n".join(system) or None
+                self._lose(placed, "a system instruction")
+        for turn in history.turns:
+            self.items += [self._answer(answer) for answer in turn.answers]
+            if turn.role is Role.ASSISTANT:
+                self._assistant(turn)
+            else:
+                content = [render_part(placed.part, placed.path, self._losses) for placed in turn.parts]
+                role = "user" if turn.role is Role.USER else "developer"
+                self._message(role, [part for part in content if part is not None])
+        return "\n\n".join(system) or None
 
-    def _other(self, role: str, message: Message, path: str) -> None:
+    def _assistant(self, turn: Turn) -> None:
         content: list[JSON] = []
-        for number, part in enumerate(message.parts):
-            where = f"{path}.parts[{number}]"
-            if isinstance(part, ToolResult):
-                self._message(role, content)
-                content = []
-                self._result(part, where)
-            elif isinstance(part, Native) and part.origin == NAME and "role" not in part.value and _is_item(part):
-                self._message(role, content)
-                content = []
-                self.items.append(part.value)
-            elif (rendered := render_part(part, where, self.losses)) is not None:
-                content.append(rendered)
-        self._message(role, content)
-
-    def _assistant(self, message: Message, path: str) -> None:
-        content: list[JSON] = []
-        for number, part in enumerate(message.parts):
-            if isinstance(part, Text):
-                if part.text:
-                    content.append({"type": "output_text", "text": part.text, "annotations": []})
-            elif isinstance(part, Refusal):
-                content.append({"type": "refusal", "refusal": part.text})
+        for placed in turn.parts:
+            if isinstance(placed.part, Text):
+                content.append({"type": "output_text", "text": placed.part.text, "annotations": []})
+            elif isinstance(placed.part, Refusal):
+                content.append({"type": "refusal", "refusal": placed.part.text})
             else:
                 self._message("assistant", content)
                 content = []
-                self._assistant_item(part, f"{path}.parts[{number}]")
+                self._item(placed)
         self._message("assistant", content)
 
-    def _assistant_item(self, part: Part, path: str) -> None:
-        match part:
-            case ToolCall():
-                self.items.append(_call(part))
-            case Reasoning():
-                self._reasoning(part, path)
-            case Native(origin=origin, value=value) if origin == NAME:
-                self.items.append(value)
+    def _item(self, placed: Placed) -> None:
+        match placed.part:
+            case ToolCall() as call:
+                self.items.append(_call(call))
+            case Reasoning() as part:
+                self._reasoning(part, placed.path)
             case _:
-                self.losses.append(Loss(path, f"{type(part).__name__.lower()} of an assistant has no form here"))
+                self._lose(placed, "an assistant's turn")
 
     def _message(self, role: str, content: list[JSON]) -> None:
         if content:
@@ -100,44 +70,46 @@ class TurnWriter:
 
     def _reasoning(self, part: Reasoning, path: str) -> None:
         own = [proof for proof in part.opaque if proof.origin == NAME and proof.kind == "encrypted"]
-        if not own:
-            self.losses.append(Loss(path, "reasoning goes back only to the upstream that made it"))
+        shown = [{"type": "summary_text", "text": part.text}] if part.text and part.summary else []
         for number, proof in enumerate(own):
-            text = part.text if not number else ""
             item: JSON = {"type": "reasoning"}
             if proof.id is not None:
                 item["id"] = proof.id
-            item["summary"] = [{"type": "summary_text", "text": text}] if text and part.summary else []
+            item["summary"] = [] if number else shown
             item["encrypted_content"] = proof.data
             self.items.append(item)
             self.proofs = True
+        if not own and part.text:
+            id = "rs_" + blake2b(f"{path} {part.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+            content = [] if shown else [{"type": "reasoning_text", "text": part.text}]
+            self.items.append({"type": "reasoning", "id": id, "summary": shown, "content": content})
 
-    def _result(self, result: ToolResult, path: str) -> None:
-        rendered = [render_part(part, f"{path}.parts[{n}]", self.losses) for n, part in enumerate(result.parts)]
+    def _answer(self, answer: Answer) -> JSON:
+        rendered = [render_part(part, answer.path, self._losses) for part in answer.parts]
         content = [part for part in rendered if part is not None]
-        if result.error:
+        if answer.error:
             content = _marked(content)
         output: str | list[JSON] = content
         if not content:
             output = ""
         elif len(content) == 1 and content[0]["type"] == "input_text":
             output = content[0]["text"]
-        kind = "custom_tool_call_output" if result.kind == "custom" else "function_call_output"
-        self.items.append({"type": kind, "call_id": result.id, "output": output})
+        kind = "custom_tool_call_output" if answer.call.kind == "custom" else "function_call_output"
+        return {"type": kind, "call_id": answer.id, "output": output}
+
+    def _lose(self, placed: Placed, where: str) -> None:
+        self._losses.append(Loss(placed.path, f"{_name(placed.part)} has no form in {where} here"))
 
 
-def _is_item(part: Native) -> bool:
-    """Whether a native part is an item of its own, not a part of a message's content."""
-    return not str(part.value.get("type", "")).startswith("input_")
+def _name(part: Part) -> str:
+    return type(part).__name__.lower()
 
 
 def _call(part: ToolCall) -> JSON:
     named: JSON = {"call_id": part.id, "name": part.name}
-    if part.namespace is not None:
-        named["namespace"] = part.namespace
     if part.kind == "custom":
         return {"type": "custom_tool_call", **named, "input": part.arguments}
-    return {"type": "function_call", **named, "arguments": history_arguments(part.arguments)}
+    return {"type": "function_call", **named, "arguments": part.arguments}
 
 
 def _marked(content: list[JSON]) -> list[JSON]:

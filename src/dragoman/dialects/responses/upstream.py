@@ -1,92 +1,110 @@
-"""A request for an upstream of this dialect: built from a canonical one, or a client's own body adapted.
+"""A request of another dialect's client, built for an upstream of this one.
 
-Built ones are stateless: nothing is stored, and reasoning comes back as a ciphertext that the
-client can give back.
+It is stateless: nothing is stored, and reasoning comes back as a ciphertext that the client can give
+back.
 """
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
-from dragoman.canonical.aliases import original
-from dragoman.canonical.opaque import unseal
-from dragoman.canonical.request import Loss, ReasoningRequest, Request
-from dragoman.dialects.contract import Facts, UpstreamRequest
+import msgspec
+
+from dragoman.canonical.request import Loss, OutputFormat, ReasoningRequest, Request, Text
+from dragoman.dialects.contract import Crossing, Facts, UpstreamRequest
+from dragoman.dialects.openai_schema import closed, describes_object, fits_strict
+from dragoman.dialects.openai_shapes import ORIGINS
 from dragoman.dialects.responses.endpoints import UPSTREAM_PATH
 from dragoman.dialects.responses.errors import refused
-from dragoman.dialects.responses.history import history_arguments
-from dragoman.dialects.responses.response import render_text
+from dragoman.dialects.responses.response import render_format
 from dragoman.dialects.responses.tools import render_choice, render_tools
 from dragoman.dialects.responses.turns import TurnWriter
-from dragoman.dialects.responses.wire import JSON, NAME, RESPONSE_PREFIX, is_minted, text_of
-
-_LEAST_OUTPUT = 16
-"""The least ``max_output_tokens`` that OpenAI takes; clients probe with 1 (farion1231/cc-switch#7287)."""
+from dragoman.dialects.responses.wire import ENCRYPTED, JSON, LEAST_OUTPUT, LOGPROBS
+from dragoman.effort import effort_of
+from dragoman.history import History
+from dragoman.structured import JSON_ONLY, instruction
 
 _LONGEST_NAME = 64
 """Characters that OpenAI takes as ``safety_identifier`` and ``prompt_cache_key``."""
 
 _TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
 
-_ENCRYPTED = "reasoning.encrypted_content"
-
 _WITHOUT_FORM = ("top_k", "seed", "presence_penalty", "frequency_penalty")
 
+_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
+"""What OpenAI takes as ``metadata``: pairs, and characters of each side."""
 
-def render_request(request: Request, facts: Facts) -> UpstreamRequest:
+
+def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
     """The request in this dialect. Raises ``InvalidRequest`` where the meaning would change."""
-    if request.bound and request.origin != NAME:
-        raise refused(f"{request.bound[0]} can be served by its own provider only", request.bound[0])
+    request, losses = crossing.request, list(crossing.losses)
     if request.choices > 1:
         raise refused("this upstream gives one answer only", "n")
-    turns = TurnWriter()
-    turns.write(request.messages)
-    losses = turns.losses
+    turns = TurnWriter(losses)
+    instructions = turns.write(crossing.history)
+    text, told = _text(request, facts, losses)
+    if told is not None:
+        instructions = f"{instructions}\n\n{told}" if instructions else told
+    if text.get("format") == {"type": "json_object"} and not _speaks_of_json(crossing.history):
+        role = "user" if facts.mid_conversation_system is False else "developer"
+        turns.items.append({"type": "message", "role": role, "content": [{"type": "input_text", "text": JSON_ONLY}]})
     body: JSON = {"model": request.model, "input": turns.items}
-    if turns.instructions is not None:
-        body["instructions"] = turns.instructions
+    if instructions is not None:
+        body["instructions"] = instructions
     body["store"] = False
     if request.stream:
         body["stream"] = True
-    _tools(request, body, losses)
+    _tools(request, facts, body, losses)
+    _limit(request, facts, body, losses)
     _sampling(request, facts, body, losses)
-    if (reasoning := _reasoning(request.reasoning)) is not None:
+    if reasoning := _reasoning(request.reasoning, facts):
         body["reasoning"] = reasoning
-    if text := render_text(request):
+    if text:
         body["text"] = text
     if include := _include(request, facts, proofs=turns.proofs):
         body["include"] = include
     _account(request, body, losses)
-    losses += [Loss(name, "no other dialect has it") for name in request.unknown]
+    _markers(crossing, losses)
     return UpstreamRequest(path=UPSTREAM_PATH, body=body, losses=tuple(losses))
 
 
-def _tools(request: Request, body: JSON, losses: list[Loss]) -> None:
-    tools, lost = render_tools(request)
-    losses += lost
-    if tools:
+# ---- tools, limits, sampling
+
+
+def _tools(request: Request, facts: Facts, body: JSON, losses: list[Loss]) -> None:
+    choice = request.tool_choice
+    if tools := render_tools(request, facts, losses):
         body["tools"] = tools
-        if (choice := render_choice(request)) is not None:
-            body["tool_choice"] = choice
+        if choice is not None:
+            body["tool_choice"] = render_choice(request)
         if request.parallel_tool_calls is not None:
             body["parallel_tool_calls"] = request.parallel_tool_calls
+    elif choice is not None and choice.mode == "required":
+        losses.append(Loss("tool_choice", "there are no tools to choose from"))
+
+
+def _limit(request: Request, facts: Facts, body: JSON, losses: list[Loss]) -> None:
+    asked = request.max_output_tokens
+    limits = [limit for limit in (asked, facts.max_output_tokens) if limit is not None]
+    if not limits:
+        return
+    limit = body["max_output_tokens"] = max(min(limits), LEAST_OUTPUT)
+    if asked is not None and limit < asked:
+        losses.append(Loss("max_output_tokens", f"the upstream's limit is {limit}"))
+    elif asked is not None and limit > asked:
+        losses.append(Loss("max_output_tokens", f"{LEAST_OUTPUT} is the least that this upstream takes"))
 
 
 def _sampling(request: Request, facts: Facts, body: JSON, losses: list[Loss]) -> None:
-    limit = request.max_output_tokens
-    if limit is not None:
-        if facts.max_output_tokens is not None:
-            limit = min(limit, facts.max_output_tokens)
-        if limit < _LEAST_OUTPUT:
-            limit = _LEAST_OUTPUT
-            losses.append(Loss("max_output_tokens", f"{_LEAST_OUTPUT} is the least that this upstream takes"))
-        body["max_output_tokens"] = limit
-    for name in ("temperature", "top_p"):
+    for name in ("temperature", "top_p", "top_logprobs"):
         value = getattr(request, name)
         if value is None:
             continue
         if facts.reasoning_model:
             losses.append(Loss(name, "a reasoning model has no sampling parameters"))
+        elif name == "top_p" and facts.exclusive_sampling and "temperature" in body:
+            losses.append(Loss(name, "refused beside temperature"))
         else:
             body[name] = value
     losses += [
@@ -96,22 +114,24 @@ def _sampling(request: Request, facts: Facts, body: JSON, losses: list[Loss]) ->
     ]
     if request.stop:
         losses.append(Loss("stop", "the responses dialect has no stop sequences"))
-    if request.top_logprobs is not None:
-        body["top_logprobs"] = request.top_logprobs
 
 
-def _reasoning(asked: ReasoningRequest | None) -> JSON | None:
-    """Effort and summary. A budget of tokens becomes the nearest effort.
+# ---- reasoning
+
+
+def _reasoning(asked: ReasoningRequest | None, facts: Facts) -> JSON:
+    """Effort and summary. A budget of tokens becomes an effort.
 
     A summary is asked for where the client wants to see the thoughts: it said so, or it gave a budget
     or left it to the model, as dialects do that show thoughts by default.
     """
     if asked is None:
-        return None
+        return {}
     out: JSON = {}
     effort = asked.effort
     if effort is None and asked.budget is not None:
-        effort = _effort(asked.budget)
+        most = facts.max_thinking_budget
+        effort = effort_of(asked.budget if most is None else min(asked.budget, most))
     if effort is not None:
         out["effort"] = effort
     shown = asked.visible or (asked.visible is None and (asked.budget is not None or asked.adaptive))
@@ -119,98 +139,84 @@ def _reasoning(asked: ReasoningRequest | None) -> JSON | None:
         out["summary"] = asked.summary
     elif shown and effort != "none":
         out["summary"] = "auto"
-    return out or None
-
-
-def _effort(budget: int) -> Any:
-    if budget <= 0:
-        return "none"
-    if budget <= 4_096:
-        return "low"
-    return "medium" if budget <= 16_384 else "high"
+    return out
 
 
 def _include(request: Request, facts: Facts, *, proofs: bool) -> list[str]:
     """A model that does not reason refuses to include its ciphertext, so it is asked for only of those that may."""
     out = []
     if request.reasoning is not None or facts.reasoning_model or proofs:
-        out.append(_ENCRYPTED)
-    if request.logprobs or request.top_logprobs:
-        out.append("message.output_text.logprobs")
+        out.append(ENCRYPTED)
+    if (request.logprobs or request.top_logprobs) and not facts.reasoning_model:
+        out.append(LOGPROBS)
     return out
 
 
+# ---- the form of the answer
+
+
+def _text(request: Request, facts: Facts, losses: list[Loss]) -> tuple[JSON, str | None]:
+    """The ``text`` member, and an instruction for a form that cannot be demanded here."""
+    out: JSON = {} if request.verbosity is None else {"verbosity": request.verbosity}
+    form = request.output
+    if form is None:
+        return out, None
+    if form.type == "json" or form.schema is None:
+        return {"format": {"type": "json_object"}, **out}, None
+    if not facts.structured_output or not describes_object(form.schema):
+        losses.append(Loss("output", "the schema is an instruction only: nothing enforces it"))
+        return out, instruction(form.schema)
+    return {"format": _format(form, request, losses), **out}, None
+
+
+def _format(form: OutputFormat, request: Request, losses: list[Loss]) -> JSON:
+    """The demand of a schema. Other vendors' APIs enforce one always, but know more of them."""
+    if request.origin in ORIGINS or form.strict is False:
+        return render_format(form, strict=bool(form.strict))
+    strict = closed(form.schema)
+    if fits_strict(strict):
+        return render_format(msgspec.structs.replace(form, schema=strict), strict=True)
+    losses.append(Loss("output.strict", "the schema has what strict mode does not take"))
+    return render_format(form, strict=False)
+
+
+def _speaks_of_json(history: History) -> bool:
+    """Whether the input says "JSON", without which OpenAI refuses ``json_object``; instructions do not count."""
+    texts = (placed.part.text for turn in history.turns for placed in turn.parts if isinstance(placed.part, Text))
+    return any("json" in text.lower() for text in texts)
+
+
+# ---- the rest
+
+
 def _account(request: Request, body: JSON, losses: list[Loss]) -> None:
-    if request.metadata:
-        body["metadata"] = request.metadata
-    for name, value in (("safety_identifier", request.user), ("prompt_cache_key", request.cache_key)):
+    pairs = list((request.metadata or {}).items())
+    kept = dict([pair for pair in pairs if len(pair[0]) <= _LONGEST_KEY and len(pair[1]) <= _LONGEST_VALUE][:_PAIRS])
+    losses += [Loss(f"metadata.{name}", "too much for this API") for name, _ in pairs if name not in kept]
+    if kept:
+        body["metadata"] = kept
+    for member, field, value in (
+        ("safety_identifier", "user", request.user),
+        ("prompt_cache_key", "cache_key", request.cache_key),
+    ):
         if value is None:
             continue
-        if len(value) <= _LONGEST_NAME:
-            body[name] = value
-        else:
-            losses.append(Loss(name, f"it is longer than {_LONGEST_NAME} characters"))
+        if len(value) > _LONGEST_NAME:
+            losses.append(Loss(field, f"longer than {_LONGEST_NAME} characters: a digest stands for it"))
+            value = blake2b(value.encode("utf-8", "replace"), digest_size=_LONGEST_NAME // 2).hexdigest()
+        body[member] = value
     if request.service_tier in _TIERS:
         body["service_tier"] = request.service_tier
     elif request.service_tier is not None:
         losses.append(Loss("service_tier", f"there is no tier {request.service_tier} here"))
 
 
-# ---- within the dialect
-
-
-def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest:
-    """The client's own body: new members pass on the day they appear.
-
-    What changes: the model, what this gateway put into the history (ids of its own, sealed proofs,
-    aliases), and arguments that an upstream cannot parse. Raises ``InvalidRequest`` for an answer or
-    an item that only this gateway knows by its id.
-    """
-    out = {**body, "model": request.model}
-    previous = text_of(body.get("previous_response_id"))
-    if previous is not None and (facts.stateless_upstream or previous.startswith(RESPONSE_PREFIX)):
-        message = "previous_response_id cannot be resolved here; send the full conversation in input"
-        raise refused(message, "previous_response_id")
-    if facts.stateless_upstream:
-        out["store"] = False
-    stored = out.get("store") is not False
-    losses: list[Loss] = []
-    if isinstance(body.get("input"), list):
-        out["input"] = [
-            adapted
-            for number, item in enumerate(body["input"])
-            if (adapted := _adapt_item(item, f"input[{number}]", losses, stored=stored)) is not None
-        ]
-    limit = facts.max_output_tokens
-    if limit is not None and isinstance(body.get("max_output_tokens"), int) and body["max_output_tokens"] > limit:
-        out["max_output_tokens"] = limit
-    return UpstreamRequest(path=UPSTREAM_PATH, body=out, losses=tuple(losses))
-
-
-def _adapt_item(item: Any, path: str, losses: list[Loss], *, stored: bool) -> Any:
-    """One item of the history; ``None`` if it has to go.
-
-    Where nothing is stored, reasoning that holds nothing but its id cannot be found again
-    (Kilo-Org/kilocode#10197).
-    """
-    if not isinstance(item, dict):
-        return item
-    kind = item.get("type")
-    minted = is_minted(item.get("id"))
-    if minted:
-        if kind in ("item_reference", None) and "role" not in item:
-            raise refused("the item is not stored; send it whole", f"{path}.id")
-        item = {name: value for name, value in item.items() if name != "id"}
-    if kind == "reasoning":
-        proof = text_of(item.get("encrypted_content"))
-        empty = not stored and not item.get("summary") and not item.get("content")
-        if (proof is None and (minted or empty)) or (proof is not None and unseal(proof) is not None):
-            losses.append(Loss(path, "reasoning goes back only to the upstream that made it"))
-            return None
-        return item
-    call_id = item.get("call_id")
-    if isinstance(call_id, str) and original(call_id) != call_id:
-        item = {**item, "call_id": original(call_id)}
-    if kind == "function_call" and history_arguments(item.get("arguments")) != item.get("arguments"):
-        item = {**item, "arguments": history_arguments(item.get("arguments"))}
-    return item
+def _markers(crossing: Crossing, losses: list[Loss]) -> None:
+    """Cache markers: most servers of this dialect know none, and find what they can reuse by themselves."""
+    history = crossing.history
+    places: list[tuple[str, Any]] = [(placed.path, placed.part) for placed in history.system]
+    for turn in history.turns:
+        places += [(answer.path, answer) for answer in turn.answers]
+        places += [(placed.path, placed.part) for placed in turn.parts]
+    places += [(f"tools[{number}]", tool) for number, tool in enumerate(crossing.request.tools)]
+    losses += [Loss(f"{path}.cache", "it has no form here") for path, held in places if getattr(held, "cache", None)]

@@ -79,9 +79,22 @@ PREFIXES = {
     "compaction": "cmp_",
 }
 
-_MARK = "dgm"
-RESPONSE_PREFIX = "resp_" + _MARK
-_MINTED = re.compile("[a-z]+_" + _MARK + "[0-9a-f]{24}")
+ENCRYPTED = "reasoning.encrypted_content"
+LOGPROBS = "message.output_text.logprobs"
+"""Words of ``include``."""
+
+BOUND = ("previous_response_id", "conversation", "prompt", "background")
+"""State and templates that only the upstream which holds them can serve."""
+
+LEAST_OUTPUT = 16
+"""The least ``max_output_tokens`` that OpenAI takes; clients probe with 1 (farion1231/cc-switch#7287)."""
+
+PARAGRAPH = "\n\n"
+"""What stands between the parts of one reasoning item where they are one text."""
+
+MARK = "dgm"
+RESPONSE_PREFIX = "resp_" + MARK
+_MINTED = re.compile("[a-z]+_" + MARK + "[0-9a-f]{24}")
 
 
 def mint(ids: Ids, prefix: str) -> str:
@@ -91,7 +104,7 @@ def mint(ids: Ids, prefix: str) -> str:
     id than the one it was made for (maximhq/bifrost#5186), so ``is_minted`` takes them out of what
     a client echoes.
     """
-    return ids(prefix + _MARK)
+    return ids(prefix + MARK)
 
 
 def is_minted(id: Any) -> bool:

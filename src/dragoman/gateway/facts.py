@@ -1,0 +1,93 @@
+"""What is known of an upstream and its models: the configuration, over presets, over defaults (design/requests.md, 7).
+
+Presets are data (``presets.yaml``). What the operator says of one model counts more than what is said
+of the whole upstream, and of several patterns that fit a model the longest counts most.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from dragoman.dialects.contract import Facts
+
+_PRESETS = Path(__file__).with_name("presets.yaml")
+
+Given = Mapping[str, Any]
+"""Facts by name, as far as somebody gave them."""
+
+
+class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Facts about the models of a host, or about models wherever they are; the later preset counts more."""
+
+    dialect: str
+    facts: dict[str, Any]
+    source: str
+    date: datetime.date
+    host: str = "*"
+    models: tuple[str, ...] = ("*",)
+
+    def fits(self, dialect: str, host: str, model: str) -> bool:
+        """Whether it is about this model of this host; a model's name may have a vendor before a slash."""
+        names = {model.lower(), model.lower().rpartition("/")[2]}
+        return (
+            dialect == self.dialect
+            and matches(self.host, host.lower())
+            and any(matches(pattern, name) for pattern in self.models for name in names)
+        )
+
+
+@cache
+def presets() -> tuple[Preset, ...]:
+    """All presets. Raises ``msgspec.ValidationError`` for a mistake in the file."""
+    return msgspec.convert(yaml.safe_load(_PRESETS.read_text("utf-8")), tuple[Preset, ...])
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern, in which ``*`` stands for anything, is about this name."""
+    return _compiled(pattern).fullmatch(name) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+
+
+class ModelFacts:
+    """The facts about one upstream, by the name that a model has there.
+
+    ``given`` is what the configuration says of the upstream, ``models`` what it says of models, by pattern.
+    """
+
+    def __init__(
+        self,
+        dialect: str = "",
+        host: str = "",
+        given: Given | None = None,
+        models: Mapping[str, Given] | None = None,
+        known: Sequence[Preset] = (),
+    ) -> None:
+        self._dialect = dialect
+        self._host = host
+        self._given = given or {}
+        self._models = sorted((models or {}).items(), key=lambda entry: len(entry[0].replace("*", "")))
+        self._known = known
+
+    def of(self, model: str) -> Facts:
+        """What is known of this model."""
+        layers: Iterable[Given] = (
+            *(preset.facts for preset in self._known if preset.fits(self._dialect, self._host, model)),
+            self._given,
+            *(given for pattern, given in self._models if matches(pattern, model)),
+        )
+        found: dict[str, Any] = {}
+        for layer in layers:
+            found |= layer
+        return msgspec.convert(found, Facts)

@@ -1,0 +1,235 @@
+"""The loop as a state machine: events of upstream turns and results of tools in, actions out.
+
+    ASKING ──turn without gateway calls, cut, or failed──▶ OVER
+      │  ▲
+      │  └────────── results, a round is left ───────────┐
+      └──gateway calls──▶ RUNNING ──results──────────────┤
+                            │                            └─ results, and client calls or no round left ──▶ OVER
+                            └──stopped (time)──▶ OVER
+
+The calls of a turn are told apart by their names: the gateway's are *candidates*, kept from the client and
+*folded* into the next turn's history; the client's go to the client, live. The client sees one answer: one
+start, the blocks of all turns, summed usage, one end. Reaching a bound is visible: the answer ends
+with ``length``, never with a clean stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import msgspec
+
+from dragoman.canonical import events as e
+from dragoman.canonical import request as q
+from dragoman.canonical.aliases import original
+from dragoman.canonical.response import Block, ReasoningBlock, TextBlock, ToolCallBlock
+from dragoman.exceptions import LocalProtocolError
+from dragoman.streaming.accumulate import Accumulator
+from dragoman.toolloop.offer import GatewayTool, Offer
+
+
+class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """``rounds``: answers asked of the upstream; ``error_rounds``: rounds in a row of which every call failed."""
+
+    rounds: int = 10
+    error_rounds: int = 3
+
+
+class GatewayCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that the gateway has to run. ``arguments`` is the text as the model wrote it."""
+
+    id: str
+    tool: GatewayTool
+    arguments: str
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a call; its text parts are what people and dialects without pictures see."""
+
+    parts: tuple[q.Text | q.Image | q.Document | q.Audio, ...]
+    error: bool = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.parts if isinstance(part, q.Text))
+
+
+class LoopState(Enum):
+    ASKING = "asking"
+    RUNNING = "running"
+    OVER = "over"
+
+
+class ToolLoop:
+    """Follows one client answer over its upstream turns.
+
+    ``receive`` takes a turn's events and gives those that the client gets. When ``calls`` is not empty they
+    have to be run, and ``fold`` takes their outcomes. Then the state says whether the upstream is asked again,
+    with ``messages`` behind the client's own.
+    """
+
+    def __init__(self, offer: Offer, limits: LoopLimits) -> None:
+        self.state = LoopState.ASKING
+        self.calls: tuple[GatewayCall, ...] = ()
+        self.messages: list[q.Message] = []
+        """The turns of this answer so far, as history: what the model said, and the results that it got."""
+        self.handed_over: tuple[str, ...] = ()
+        """The ids of the client's calls in the last turn: its next request brings their results."""
+        self.shown: list[str] = []
+        """The ids of the gateway's calls as the client may have seen them."""
+        self.runs = 0
+        """How many calls the gateway ran."""
+        self._offer = offer
+        self._limits = limits
+        self._rounds = 1
+        self._failing = 0
+        self._turn = Accumulator()
+        self._candidate = False
+        self._started = False
+        self._usage = e.Usage()
+        self._end: e.ResponseEnd | None = None
+
+    # ---- a turn
+
+    def receive(self, events: Sequence[e.Event]) -> list[e.Event]:
+        """More of the upstream's turn; what the client gets of it."""
+        if self.state is not LoopState.ASKING:
+            raise LocalProtocolError(f"events of a turn in state {self.state.value}")
+        self._turn.add(events)
+        out: list[e.Event] = []
+        for event in events:
+            out += self._seen(event)
+        return out
+
+    def _seen(self, event: e.Event) -> list[e.Event]:
+        match event:
+            case e.ResponseStart():
+                first, self._started = not self._started, True
+                return [event] if first else []
+            case e.ToolCallStart(name=name):
+                self._candidate = name in self._offer.tools
+            case e.UsageUpdate(usage):
+                self._usage = _sum(self._usage, usage)
+                return []
+            case e.ResponseEnd():
+                return self._turn_over(event)
+            case e.ResponseError():
+                self.state = LoopState.OVER
+                return [event]
+        if isinstance(event, e.ToolCallStart | e.ToolCallDelta | e.ToolCallEnd) and self._candidate:
+            return []
+        return [event]
+
+    def _turn_over(self, end: e.ResponseEnd) -> list[e.Event]:
+        response = self._turn.response
+        blocks = response.choices[0].blocks if response is not None else ()
+        called = [block for block in blocks if isinstance(block, ToolCallBlock)]
+        candidates = [call for call in called if call.name in self._offer.tools]
+        self.messages.append(q.Message(q.Role.ASSISTANT, tuple(_parts(blocks))))
+        self.handed_over = tuple(call.id for call in called if call.name not in self._offer.tools)
+        if not candidates:
+            return self._over(end)
+        if end.finish is not e.FinishReason.TOOL_CALLS:
+            return self._over(end)  # a cut turn runs no call of it
+        if self._rounds >= self._limits.rounds and not self.handed_over:
+            return self._over(_cut(end))
+        self.calls = tuple(
+            GatewayCall(id=call.id, tool=self._offer.tools[call.name], arguments=call.arguments) for call in candidates
+        )
+        self._end = end
+        self.state = LoopState.RUNNING
+        return []
+
+    # ---- its results
+
+    def fold(self, outcomes: Sequence[Outcome]) -> list[e.Event]:
+        """The outcomes of ``calls``, in their order; what the client gets to see of them."""
+        if self.state is not LoopState.RUNNING or self._end is None or len(outcomes) != len(self.calls):
+            raise LocalProtocolError(
+                f"{len(outcomes)} outcomes for {len(self.calls)} calls in state {self.state.value}"
+            )
+        out: list[e.Event] = []
+        results: list[q.Part] = []
+        for call, outcome in zip(self.calls, outcomes, strict=True):
+            results.append(q.ToolResult(id=original(call.id), parts=outcome.parts, error=outcome.error))
+            out.append(_run(call, outcome))
+            self.shown.append(call.id)
+        self.messages.append(q.Message(q.Role.USER, tuple(results)))
+        self.runs += len(self.calls)
+        self.calls = ()
+        self._failing = self._failing + 1 if all(outcome.error for outcome in outcomes) else 0
+        if self.handed_over:
+            return out + self._over(self._end)
+        if self._failing >= self._limits.error_rounds:
+            return out + self._over(_cut(self._end))
+        self._rounds += 1
+        self._turn = Accumulator()
+        self.state = LoopState.ASKING
+        return out
+
+    def stop(self) -> list[e.Event]:
+        """The time for tools is over: the answer ends where it stands, visibly."""
+        if self.state is not LoopState.RUNNING or self._end is None:
+            raise LocalProtocolError(f"stopped in state {self.state.value}")
+        self.calls = ()
+        return self._over(_cut(self._end))
+
+    def _over(self, end: e.ResponseEnd) -> list[e.Event]:
+        self.state = LoopState.OVER
+        finish = end.finish
+        if finish is e.FinishReason.TOOL_CALLS and not self.handed_over:
+            end = _cut(end)
+        known: list[e.Event] = [e.UsageUpdate(self._usage)] if self._usage != e.Usage() else []
+        return [*known, end]
+
+
+def _cut(end: e.ResponseEnd) -> e.ResponseEnd:
+    """The end of an answer that a bound stopped."""
+    return e.ResponseEnd(finish=e.FinishReason.LENGTH, origin=end.origin)
+
+
+def _sum(one: e.Usage, other: e.Usage) -> e.Usage:
+    def both(name: str) -> int | None:
+        values = [value for usage in (one, other) if (value := getattr(usage, name)) is not None]
+        return sum(values) if values else None
+
+    return e.Usage(**{name: both(name) for name in e.Usage.__struct_fields__})
+
+
+def _run(call: GatewayCall, outcome: Outcome) -> e.ToolRun:
+    return e.ToolRun(
+        id=call.id,
+        server=call.tool.server,
+        name=call.tool.name,
+        arguments=call.arguments,
+        output=outcome.text,
+        error=outcome.error,
+    )
+
+
+def _parts(blocks: Sequence[Block]) -> list[q.Part]:
+    """What the model said in a turn, as history."""
+    parts: list[q.Part] = []
+    for block in blocks:
+        match block:
+            case TextBlock(refusal=True):
+                parts.append(q.Refusal(text=block.text))
+            case TextBlock():
+                parts.append(q.Text(text=block.text, signature=block.signature))
+            case ReasoningBlock():
+                parts.append(q.Reasoning(text=block.text, summary=block.summary, opaque=block.opaque))
+            case ToolCallBlock():
+                parts.append(
+                    q.ToolCall(
+                        id=original(block.id),
+                        name=block.name,
+                        arguments=block.arguments,
+                        kind=block.kind,
+                        signature=block.signature,
+                        namespace=block.namespace,
+                    )
+                )
+            case e.ServerTool(origin, items):
+                parts += [q.Native(origin=origin, value=item) for item in items]
+    return parts

@@ -1,0 +1,143 @@
+"""One upstream turn, without IO: the bytes of one answer to canonical events.
+
+A failure before the answer, in whatever form, is a lone ``ResponseError``; so are an error status and
+a body that is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from dragoman import jsontext
+from dragoman.canonical import events as e
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects.contract import Dialect
+from dragoman.exceptions import RemoteProtocolError
+from dragoman.scrub import scrubbed_error
+from dragoman.streaming.answer import AnswerAssembler, DecodeContext
+from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
+
+ERROR_BODY_BYTES = 64 << 10
+"""How much of an upstream's error body is read (bytes)."""
+
+
+class UpstreamTurn:
+    """Bytes in, events out. ``secrets`` are taken out of what the upstream says of its failures."""
+
+    def __init__(
+        self, upstream: Dialect, context: DecodeContext, limits: StreamLimits, secrets: Sequence[str] = ()
+    ) -> None:
+        self.upstream = upstream
+        self.finished = False
+        """Nothing more is wanted from the upstream."""
+        self._secrets = secrets
+        self._assembler = AnswerAssembler(context)
+        self._decoder = upstream.decoder(self._assembler)
+        self._body = BodyReader(limits, self._assembler.quirk)
+        self._status = 0
+        self._headers: Mapping[str, str] = {}
+        self._error_body = b""
+
+    @property
+    def quirks(self) -> dict[str, int]:
+        """How often each oddity of the upstream was repaired, by its slug."""
+        return self._assembler.quirks
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Content of the answer that had no form on the way, and how often."""
+        return self._assembler.losses
+
+    def receive_head(self, status: int, headers: Mapping[str, str]) -> None:
+        """The status and the headers (names in lower case)."""
+        self._status, self._headers = status, headers
+
+    def receive_data(self, data: bytes) -> list[e.Event]:
+        """Bytes of the body, in any cut."""
+        if self._status >= 300:
+            self._error_body = (self._error_body + data)[:ERROR_BODY_BYTES]
+            return []
+        try:
+            self._decode(self._body.feed(data))
+        except RemoteProtocolError as fault:
+            self._assembler.abort(_bad(str(fault)))
+        return self._take()
+
+    def receive_eof(self) -> list[e.Event]:
+        """The body is over."""
+        if self._status >= 300:
+            self._assembler.abort(self._error_of_status())
+            return self._take()
+        try:
+            self._decode(self._body.finish())
+            if not self._body.records and (looks := self._body.rubbish):
+                self._assembler.fail(_bad(f"the upstream's answer is not a completion: {looks}"))
+            self._decoder.finish()
+        except RemoteProtocolError as fault:
+            self._assembler.abort(_bad(str(fault)))
+        self._assembler.close()
+        return self._take()
+
+    def receive_failure(self, error: Error) -> list[e.Event]:
+        """No connection, a time-out, a broken transfer: the answer ends here."""
+        self._assembler.abort(self._error_of_status() if self._status >= 300 else error)
+        return self._take()
+
+    def open(self) -> list[e.Event]:
+        """Begins the answer before anything was said."""
+        self._assembler.open()
+        return self._take()
+
+    def _take(self) -> list[e.Event]:
+        events = self._assembler.take()
+        self.finished = self._assembler.closed
+        if events and type(last := events[-1]) is e.ResponseError:
+            events[-1] = e.ResponseError(scrubbed_error(last.error, self._secrets))
+        return events
+
+    def _decode(self, records: list[Record]) -> None:
+        for record in records:
+            if self._assembler.closed:
+                return
+            if isinstance(record, Document):
+                self._decode_document(record.data)
+            else:
+                self._decoder.decode(record)
+
+    def _decode_document(self, data: bytes) -> None:
+        try:
+            body = jsontext.parse(data)
+        except ValueError as fault:
+            self._assembler.fail(_bad(f"the upstream's JSON is malformed: {fault}"))
+            return
+        self._decoder.decode_body(body)
+
+    def _error_of_status(self) -> Error:
+        """The error in an answer with an error status."""
+        try:
+            body: Any = jsontext.parse(self._error_body)
+        except ValueError:
+            body = describe(self._error_body)
+        error = self.upstream.parse_error(self._status, body)
+        if self._status < 400:
+            error = _bad(f"the upstream answered with the redirect {self._status}, which is not followed")
+        elif error.kind in (ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION) or self._status in (401, 403):
+            message = f"the upstream {self.upstream.name} server refused the gateway's own key: {error.message}"
+            error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_refused_gateway")
+        if error.retry_after is None and (seconds := _seconds(self._headers.get("retry-after", ""))) is not None:
+            error = msgspec.structs.replace(error, retry_after=seconds)
+        return error
+
+
+def _bad(message: str) -> Error:
+    return Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""The official SDKs as clients of a gateway whose upstreams speak every dialect."""
