@@ -15,9 +15,9 @@ FOLDERS = tuple(f"dialects.{name}" for name in dialects.names())
 
 PURE = (
     ("canonical", "jsontext"),
-    ("exceptions", "names", "effort", "scrub", "history", "memory"),
+    ("exceptions", "names", "effort", "structured", "scrub", "history", "memory"),
     ("streaming",),
-    ("dialects.contract", "dialects.openai_shapes"),
+    ("dialects.contract", "dialects.openai_schema", "dialects.openai_shapes"),
     ("crossing", *FOLDERS),
     ("dialects",),
     ("translate",),

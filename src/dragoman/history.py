@@ -174,6 +174,9 @@ class _Arranger:
         part, path = placed.part, placed.path
         if _blank(part):
             return None
+        if isinstance(part, q.ToolRun):
+            self._lose(path, "a call of the gateway's that is no longer known here")
+            return None
         if role is q.Role.SYSTEM and not self._rules.system_turns:
             if not isinstance(part, q.Text):
                 return placed

@@ -103,7 +103,7 @@ class Exchange:
         parsed = self.client.parse_request(body, path_model, path_stream)
         self._body = body
         self._offer = Offer(parsed, self._tools)
-        asked = completed(parsed, self._past, self._scope, self._now) if self._tools else parsed
+        asked = completed(parsed, self._past, self._scope, self._now)
         self._rewritten = asked is not parsed
         self._asked = self._offer.added_to(msgspec.structs.replace(asked, model=upstream_model))
         made, known = self._render(())

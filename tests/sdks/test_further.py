@@ -48,7 +48,7 @@ async def _messages(url: str, model: str) -> tuple[str, str]:
 
 async def _gemini(url: str, model: str) -> tuple[str, str]:
     client = _genai(url)
-    parts = []
+    parts: list[Any] = []
     async for answer in await client.aio.models.generate_content_stream(model=model, contents=QUESTION):
         parts += answer.candidates[0].content.parts or [] if answer.candidates[0].content else []
     await client.aio.aclose()

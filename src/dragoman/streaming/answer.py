@@ -25,6 +25,7 @@ from dragoman.streaming.text import SurrogateJoiner
 from dragoman.streaming.toolcalls import CallFragment, ToolCallAssembler
 
 Key = Hashable | None
+Native = dict[str, Any] | None
 
 
 class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,12 +101,7 @@ class AnswerAssembler:
     # ---- the envelope
 
     def envelope(
-        self,
-        *,
-        id: str | None = None,
-        model: str | None = None,
-        created: int | None = None,
-        native: dict[str, Any] | None = None,
+        self, *, id: str | None = None, model: str | None = None, created: int | None = None, native: Native = None
     ) -> None:
         """Facts of the answer as a whole; the first non-empty value of each counts."""
         self._heard = True
@@ -127,13 +123,7 @@ class AnswerAssembler:
     # ---- blocks
 
     def text(
-        self,
-        text: str,
-        key: Key = None,
-        *,
-        refusal: bool = False,
-        native: dict[str, Any] | None = None,
-        item_id: str | None = None,
+        self, text: str, key: Key = None, *, refusal: bool = False, native: Native = None, item_id: str | None = None
     ) -> None:
         """More text. Different keys are different blocks; without a key, text joins while nothing stands between."""
         text = self._now.joins[e.TextStart].feed(text)
@@ -239,7 +229,7 @@ class AnswerAssembler:
         raw: str | None = None,
         *,
         stop_sequence: str | None = None,
-        native: dict[str, Any] | None = None,
+        native: Native = None,
     ) -> None:
         """The upstream named a reason for the end. Recorded, not obeyed: more may follow, the strongest counts."""
         self._now.finish.record(reason, raw, stop_sequence, native)

@@ -82,4 +82,3 @@ def _kind(part: ResultPart) -> str:
     kind = type(part).__name__.lower()
     media_type = getattr(part, "media_type", None)
     return f"{kind} ({media_type})" if media_type else kind
-

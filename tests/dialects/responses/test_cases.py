@@ -52,8 +52,13 @@ def calls_of(output: list[JSON]) -> list[tuple[str, str, Any]]:
 
 
 def texts_of(output: list[JSON], *kinds: str) -> str:
-    parts = [part for item in output for name in ("summary", "content") for part in item.get(name) or []]
-    return "".join(part.get("text", part.get("refusal")) for part in parts if part["type"] in kinds)
+    """The texts of these parts; the parts of one reasoning item are paragraphs."""
+    texts = []
+    for item in output:
+        parts = [part for name in ("summary", "content") for part in item.get(name) or [] if part["type"] in kinds]
+        between = "\n\n" if item["type"] == "reasoning" else ""
+        texts.append(between.join(part.get("text", part.get("refusal")) for part in parts))
+    return "".join(texts)
 
 
 @pytest.mark.parametrize("size", [1, 1 << 20])

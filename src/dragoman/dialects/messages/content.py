@@ -77,6 +77,8 @@ class ContentReader:
                 return self._call(block, path)
             case "tool_result":
                 return self._result(block, path, place)
+            case "mcp_tool_use" | "mcp_tool_result" if (id := _run_id(block)) is not None:
+                return q.ToolRun(id=id)
             case _:
                 return q.Native(origin=wire.NAME, value=block)
 
@@ -230,3 +232,11 @@ def _plain(content: Any) -> str | None:
     ):
         return None
     return "\n".join(part["text"] for part in content)
+
+
+def _run_id(block: JSON) -> str | None:
+    """The id of a gateway's call that an earlier answer showed, and that the client echoes."""
+    shown = block.get("id" if block["type"] == "mcp_tool_use" else "tool_use_id")
+    if isinstance(shown, str) and shown.startswith(wire.RUN_ID):
+        return original(shown[len(wire.RUN_ID) :])
+    return None

@@ -21,6 +21,7 @@ from dragoman.dialects.messages.response import (
     place_proofs,
     render_citation,
     render_usage,
+    run_blocks,
     stop_reason,
     tool_input,
 )
@@ -179,6 +180,9 @@ class MessagesEncoder(StreamEncoder):
     def server_tool(self, event: e.ServerTool) -> None:
         if event.origin == wire.NAME:
             self._whole([item for item in event.items if wire.sound_server_block(item)])
+
+    def tool_run(self, event: e.ToolRun) -> None:
+        self._whole(run_blocks(event))
 
     def media(self, event: e.Media) -> None:
         """This dialect has no form for what a model draws or says."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical import response as r
-from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, Usage
+from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, ToolRun, Usage
 from dragoman.canonical.opaque import Opaque, seal
 from dragoman.dialects.messages import wire
 from dragoman.streaming.encoder import EncodeContext
@@ -250,8 +250,25 @@ def _blocks(block: r.Block, own: bool) -> list[JSON]:
             return [*bound_proofs(block.signature, block.id), call]
         case ServerTool():
             return [item for item in block.items if wire.sound_server_block(item)] if block.origin == wire.NAME else []
+        case ToolRun():
+            return run_blocks(block)
         case Media():
             return []
+
+
+def run_blocks(run: ToolRun) -> list[JSON]:
+    """A tool that the gateway ran, in the blocks of MCP tools that the API runs: no client calls those."""
+    id = wire.RUN_ID + run.id
+    given = tool_input(run.arguments)
+    return [
+        {"type": "mcp_tool_use", "id": id, "name": run.name, "server_name": run.server, "input": given},
+        {
+            "type": "mcp_tool_result",
+            "tool_use_id": id,
+            "is_error": run.error,
+            "content": [{"type": "text", "text": run.output}] if run.output else [],
+        },
+    ]
 
 
 def _text_blocks(block: r.TextBlock) -> list[JSON]:

@@ -82,6 +82,9 @@ DEFAULT_STOP: dict[FinishReason, str] = {
 
 # ---- blocks
 
+RUN_ID = "mcptoolu_dgm_"
+"""Begins the ids under which clients are shown the calls that the gateway ran (``events.ToolRun``)."""
+
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 """Calls that run at the upstream; their input streams like a client call's."""
 

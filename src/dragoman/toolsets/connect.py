@@ -1,0 +1,54 @@
+"""From settings to tools: each configured entry as a toolset, in a toolbox. Nothing is opened yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from dragoman.exceptions import ConfigurationError
+from dragoman.toolsets.settings import LoopBounds, ToolsetSettings
+
+if TYPE_CHECKING:
+    from dragoman.toolsets.interface import Toolset
+    from dragoman.toolsets.registry import Toolbox
+
+_EXTRA = ("mcp", "jsonschema")
+"""What the extra ``tools`` brings. Loaded only where tools are configured: it takes half a second."""
+
+
+def connect(tools: Mapping[str, ToolsetSettings], bounds: LoopBounds) -> Toolbox:
+    """A toolbox of these entries. Raises ``ConfigurationError`` with every mistake."""
+    if tools and not all(map(find_spec, _EXTRA)):
+        raise ConfigurationError(["tools: this needs more packages: pip install 'dragoman[tools]'"])
+    from dragoman.toolsets.registry import Member, Toolbox
+
+    members, mistakes = [], []
+    for name, entry in tools.items():
+        try:
+            toolset = _toolset(name, entry)
+        except ValueError as error:
+            mistakes.append(f"tools.{name}.python: {error}")
+            continue
+        members.append(
+            Member(
+                toolset=toolset,
+                models=tuple(entry.models),
+                approval=entry.approval,
+                timeout=bounds.per_tool if entry.timeout is None else entry.timeout,
+            )
+        )
+    if mistakes:
+        raise ConfigurationError(mistakes)
+    return Toolbox(members)
+
+
+def _toolset(name: str, entry: ToolsetSettings) -> Toolset:
+    if entry.python is not None:
+        from dragoman.toolsets.python import PythonToolset
+
+        return PythonToolset(name, entry.python)
+    from dragoman.toolsets.mcp import McpToolset
+
+    assert entry.mcp is not None
+    return McpToolset(name, entry.mcp)

@@ -1,0 +1,140 @@
+"""All tools of a gateway: which are offered to whom, and their calls run within their bounds.
+
+A call is looked up, approved, read, checked against the schema, then run, in this order; whatever
+stops it is an error that the model is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from dragoman import jsontext
+from dragoman.toolsets.interface import Toolset, ToolOutcome, ToolSpec, failed
+from dragoman.toolsets.results import ResultLimits, fitted
+from dragoman.toolsets.schemas import ArgumentChecker
+from dragoman.toolsets.settings import Approval, matches
+
+_log = logging.getLogger(__name__)
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A toolset and what the configuration says of it. ``timeout``: seconds for each of its calls."""
+
+    toolset: Toolset
+    models: tuple[str, ...] = ("*",)
+    approval: Approval = Approval()
+    timeout: float = 30.0
+
+    def serves(self, model: str) -> bool:
+        """Whether a client that uses this model name gets its tools."""
+        return any(matches(pattern, model) for pattern in self.models)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A call that a model made: the offered name and the text of its arguments."""
+
+    tool: str
+    arguments: str
+
+
+class Toolbox:
+    """The toolsets of a gateway. Used by many requests at the same time."""
+
+    def __init__(self, members: Sequence[Member] = (), limits: ResultLimits | None = None) -> None:
+        self.members = tuple(members)
+        self._limits = limits or ResultLimits()
+        self._checkers: dict[str, tuple[ToolSpec, ArgumentChecker]] = {}
+
+    # ---- life
+
+    async def start(self) -> None:
+        """All toolsets begin to come up, side by side; none is waited for."""
+        for member in self.members:
+            await member.toolset.start()
+
+    async def settled(self) -> None:
+        """Returns once the first attempt of each to come up is over, well or not."""
+        await asyncio.gather(*(member.toolset.settled() for member in self.members))
+
+    async def aclose(self) -> None:
+        """Closes all, side by side."""
+        await asyncio.gather(*(member.toolset.aclose() for member in self.members))
+
+    # ---- what is offered
+
+    def offered(self, model: str) -> tuple[ToolSpec, ...]:
+        """The tools for a client that uses this model name, as they are now. Denied ones are among them."""
+        return tuple(tool for member in self.members if member.serves(model) for tool in member.toolset.tools)
+
+    # ---- calls
+
+    async def run(self, calls: Sequence[Wanted], *, within: float = math.inf) -> tuple[ToolOutcome, ...]:
+        """The outcomes of calls that run side by side, in the order of the calls.
+
+        ``within``: seconds for all of them, under the time that each tool has. Cancelling cancels all.
+        """
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self.call(one, within=within)) for one in calls]
+        return tuple(task.result() for task in tasks)
+
+    async def call(self, wanted: Wanted, *, within: float = math.inf) -> ToolOutcome:
+        """The outcome of one call, within the limits of size and time."""
+        return fitted(await self._outcome(wanted, within), self._limits)
+
+    async def _outcome(self, wanted: Wanted, within: float) -> ToolOutcome:
+        found = self._find(wanted.tool)
+        if found is None:
+            return failed(f"The tool {wanted.tool} is not there at the moment.")
+        member, tool = found
+        if not member.approval.allows(tool.name):
+            return failed(f"The tool {wanted.tool} was not run: the operator of this gateway denies it.")
+        try:
+            arguments = _read(wanted.arguments)
+            if mistakes := self._checker(tool).mistakes(arguments):
+                raise ValueError("the arguments do not fit its schema: " + "; ".join(mistakes))
+        except ValueError as error:
+            return failed(f"The tool {wanted.tool} was not run: {error}")
+        seconds = min(member.timeout, within)
+        try:
+            async with asyncio.timeout(seconds):
+                return await member.toolset.call(tool.name, arguments)
+        except TimeoutError:
+            return failed(f"The tool {wanted.tool} gave no result within {max(seconds, 0):.3g} seconds.")
+        except Exception as error:  # a mistake of ours: the request goes on all the same
+            _log.exception("the call of %s failed: %s", wanted.tool, type(error).__name__)
+            return failed(f"The tool {wanted.tool} failed.")
+
+    def _find(self, offered: str) -> tuple[Member, ToolSpec] | None:
+        for member in self.members:
+            for tool in member.toolset.tools:
+                if tool.offered == offered:
+                    return member, tool
+        return None
+
+    def _checker(self, tool: ToolSpec) -> ArgumentChecker:
+        """Kept for as long as the tool stays the same: making one takes longer than using it."""
+        known = self._checkers.get(tool.offered)
+        if known is not None and (known[0] is tool or known[0].schema == tool.schema):
+            return known[1]
+        checker = ArgumentChecker(tool.schema)
+        self._checkers[tool.offered] = (tool, checker)
+        return checker
+
+
+def _read(text: str) -> dict[str, Any]:
+    """The arguments in this text; nothing at all is no argument. Raises ``ValueError``."""
+    if not text.strip():
+        return {}
+    try:
+        value = jsontext.parse(text)
+    except ValueError:
+        raise ValueError("its arguments are no JSON") from None
+    if not isinstance(value, dict):
+        raise ValueError("its arguments are no JSON object")
+    return value

@@ -1,0 +1,1 @@
+"""What holds for whatever an upstream sends, and whatever an answer says."""
