@@ -16,7 +16,10 @@ JSON = dict[str, Any]
 
 @dataclass
 class Said:
-    """An answer: ``calls`` are id, name and argument text; ``usage`` is inclusive; ``error`` is its message."""
+    """An answer: ``calls`` are id, name and argument text; ``usage`` is inclusive; ``error`` is its message.
+
+    Parts of one reasoning item are paragraphs.
+    """
 
     text: str = ""
     reasoning: str = ""
@@ -112,6 +115,8 @@ def _responses(body: bytes) -> Said:
                 said.text += event["delta"]
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 said.reasoning += event["delta"]
+            case "response.reasoning_summary_part.added" if event["summary_index"]:
+                said.reasoning += "\n\n"
             case "response.output_item.added" if "call_id" in event["item"]:
                 calls[event["output_index"]] = [event["item"]["call_id"], event["item"]["name"], ""]
             case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
@@ -133,13 +138,12 @@ def _responses(body: bytes) -> Said:
 def _response(value: JSON) -> Said:
     said = Said(error=value["error"]["message"] if value.get("error") else None)
     for item in value["output"]:
-        parts = [*(item.get("content") or []), *(item.get("summary") or [])]
-        text = "".join(part.get("text") or part.get("refusal") or "" for part in parts)
+        text = "".join(part.get("text") or part.get("refusal") or "" for part in item.get("content") or [])
         match item["type"]:
             case "message":
                 said.text += text
             case "reasoning":
-                said.reasoning += text
+                said.reasoning += "\n\n".join(part["text"] for part in item["summary"]) + text
             case "function_call":
                 said.calls.append((item["call_id"], item["name"], item["arguments"]))
             case "custom_tool_call":

@@ -18,7 +18,7 @@ from tests.fixtures import Fixture, fixtures
 
 JSON = dict[str, Any]
 
-LOOK_ALIKES = ("data: [DONE]\n\n", "\n\nevent: error\ndata: {}\n\n", '{"a":', "}{", "<think>", "null", "\u2028", "\\u0041")
+LOOK_ALIKES = ("data: [DONE]\n\n", "\n\nevent: error\ndata: {}\n\n", '{"a":', "}{", "</think>", "null", "\u2028", "\\u0041")
 """Texts that a careless writer or reader takes for something else."""
 
 texts = st.lists(
@@ -45,10 +45,10 @@ def split(draw: st.DrawFn, text: str) -> list[str]:
 
 
 @st.composite
-def text_blocks(draw: st.DrawFn) -> list[e.Event]:
+def text_blocks(draw: st.DrawFn, refusal: bool) -> list[e.Event]:
     pieces = draw(split(draw(some_text)))
-    block: list[e.Event] = [e.TextStart(draw(st.booleans())), *map(e.TextDelta, pieces)]
-    if not block[0].refusal and draw(st.booleans()):  # type: ignore[union-attr]
+    block: list[e.Event] = [e.TextStart(refusal), *map(e.TextDelta, pieces)]
+    if not refusal and draw(st.booleans()):
         length = sum(map(len, pieces))
         url = f"https://example.org/{draw(st.integers(0, 9))}"
         block.append(e.CitationAdded(e.Citation(url=url, title=draw(some_text), start=0, end=length)))
@@ -86,10 +86,10 @@ usages = st.builds(
 )
 
 
-def _block(kind: str, number: int) -> st.SearchStrategy[list[e.Event]]:
+def _block(kind: str, number: int, refusal: bool) -> st.SearchStrategy[list[e.Event]]:
     match kind:
         case "text":
-            return text_blocks()
+            return text_blocks(refusal)
         case "reasoning":
             return reasoning_blocks()
         case "call":
@@ -106,7 +106,8 @@ def _arguments(block: list[e.Event]) -> str:
 def legal_streams(draw: st.DrawFn, *, failing: bool = True) -> list[e.Event]:
     """An answer as encoders get it: named, ordered, one block at a time, with one end."""
     kinds = draw(st.lists(st.sampled_from(("text", "reasoning", "call", "server")), max_size=5))
-    blocks: list[list[e.Event]] = [draw(_block(kind, number)) for number, kind in enumerate(kinds)]
+    refusal = draw(st.booleans())
+    blocks: list[list[e.Event]] = [draw(_block(kind, number, refusal)) for number, kind in enumerate(kinds)]
     start = e.ResponseStart(id=draw(st.sampled_from(("", "id-1"))), model="m-1", origin="elsewhere")
     events: list[e.Event] = [start, *chain.from_iterable(blocks)]
     if failing and draw(st.booleans()):

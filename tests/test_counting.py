@@ -101,7 +101,9 @@ def test_documents_and_sound() -> None:
     assert estimate(asked(q.Document(file_id="f"))) - frame == 3000
     wave = b"RIFF" + b"\0" * 24 + (8000).to_bytes(4, "little") + b"\0" * (80_000 - 32)
     assert estimate(asked(q.Audio(media_type="audio/wav", data=base64.b64encode(wave).decode()))) - frame == 320
-    assert estimate(asked(q.Audio(media_type="audio/mp3", data=base64.b64encode(b"\0" * 16_000).decode()))) - frame == 32
+    assert (
+        estimate(asked(q.Audio(media_type="audio/mp3", data=base64.b64encode(b"\0" * 16_000).decode()))) - frame == 32
+    )
 
 
 @pytest.mark.parametrize(

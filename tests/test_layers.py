@@ -14,16 +14,16 @@ from tests.sources import Source, sources
 FOLDERS = tuple(f"dialects.{name}" for name in dialects.names())
 
 PURE = (
-    ("canonical", "jsontext"),
-    ("exceptions", "names", "effort", "structured", "scrub", "history", "memory"),
+    ("canonical", "jsontext", "imagesize"),
+    ("exceptions", "names", "effort", "structured", "scrub", "history", "memory", "counting"),
     ("streaming",),
     ("dialects.contract", "dialects.openai_schema", "dialects.openai_shapes"),
-    ("crossing", *FOLDERS),
-    ("dialects",),
+    ("crossing", "turn", "clientanswer", *FOLDERS),
+    ("dialects", "toolloop"),
     ("translate",),
     ("translator",),
 )
-SHELLS = (("upstreams",), ("gateway",), ("commands",), ("cli",))
+SHELLS = (("upstreams", "toolsets"), ("gateway",), ("commands",), ("cli",))
 """What does IO stands above all that does none."""
 LAYERS = {unit: number for number, units in enumerate((*PURE, *SHELLS)) for unit in units}
 PURE_UNITS = {unit for units in PURE for unit in units}

@@ -148,6 +148,8 @@ def _part(part: q.Part) -> float:
             return _SECOND * _seconds(kind, _bytes(data))
         case q.Native(value=value):
             return _json(value)
+        case q.ToolRun():
+            return 0.0
 
 
 def _picture(part: q.Image) -> float:

@@ -107,9 +107,9 @@ class Exchange:
         self._rewritten = asked is not parsed
         self._asked = self._offer.added_to(msgspec.structs.replace(asked, model=upstream_model))
         made, known = self._render(())
+        self.losses = made.losses
         if self._strict and made.losses:
             raise InvalidRequest(_lossy(made.losses))
-        self.losses = made.losses
         if self._offer.tools:
             self._loop = ToolLoop(self._offer, self._loop_limits)
         self._begin(parsed, known, streaming=parsed.stream, array=array, echo=echo)

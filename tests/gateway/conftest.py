@@ -12,7 +12,8 @@ from dragoman import dialects
 from dragoman.dialects.contract import UpstreamRequest
 from dragoman.gateway.accesslog import AccessLog
 from dragoman.gateway.app import Gateway
-from dragoman.gateway.settings import Limits, Secret, Settings, Timeouts
+from dragoman.gateway.facts import ModelFacts
+from dragoman.gateway.settings import Limits, Secret, Settings, StateSettings, Timeouts
 from dragoman.gateway.turn import Service
 from dragoman.upstreams.interface import UpstreamError
 from dragoman.upstreams.scripted import ScriptedAnswer, ScriptedUpstream
@@ -38,7 +39,10 @@ class Lab:
         keys: Sequence[str] = (),
         timeouts: Timeouts | None = None,
         limits: Limits | None = None,
-        dialect: str = "chat",
+        dialect: str | Mapping[str, str] = "chat",
+        accepts: Mapping[str, Any] | None = None,
+        strict: bool = False,
+        state: StateSettings | None = None,
         known: Sequence[str] = (),
         **plays: Play | ScriptedAnswer | UpstreamError,
     ) -> Gateway:
@@ -47,13 +51,20 @@ class Lab:
             models=dict(models or {}),
             timeouts=timeouts or Timeouts(),
             limits=limits or Limits(),
+            state=state or StateSettings(),
         )
         services = {}
         for name, play in plays.items():
-            upstream = ScriptedUpstream(dialect, play if callable(play) else _always(play), models=known)
+            spoken = dialect if isinstance(dialect, str) else dialect[name]
+            upstream = ScriptedUpstream(spoken, play if callable(play) else _always(play), models=known)
             self.upstreams[name] = upstream
             services[name] = Service(
-                name=name, dialect=dialects.get(dialect), upstream=upstream, timeouts=settings.timeouts
+                name=name,
+                dialect=dialects.get(spoken),
+                upstream=upstream,
+                facts=ModelFacts(given=accepts),
+                timeouts=settings.timeouts,
+                strict=strict,
             )
         return Gateway(settings, services, AccessLog(self.lines.append))
 

@@ -63,14 +63,17 @@ async def test_a_wrong_method_is_told_the_right_one(lab: Lab) -> None:
     gateway = lab.gateway(up=ScriptedAnswer([DONE]))
     assert (await Call("GET", "/v1/messages").answered(gateway)).headers["allow"] == "POST"
     assert (await Call("POST", "/v1/models").answered(gateway)).headers["allow"] == "GET, HEAD"
+    assert (await Call("POST", "/v1/responses/resp_1").answered(gateway)).headers["allow"] == "GET, DELETE"
+    assert (await Call("GET", "/v1/responses/input_tokens").answered(gateway)).headers["allow"] == "POST"
 
 
 @pytest.mark.parametrize("dialect", dialects.names())
 async def test_every_route_of_every_dialect_is_served(lab: Lab, dialect: str) -> None:
     gateway = lab.gateway(up=ScriptedAnswer([DONE]))
     for route in dialects.get(dialect).routes:
-        call = await Call("POST", route.path.replace("{model}", "up/org/m"), b"{").answered(gateway)
-        assert call.status == 400, route.path
+        path = route.path.replace("{model}", "up/org/m").replace("{id}", "resp_1")
+        call = await Call(route.method, path, b"{").answered(gateway)
+        assert call.status == (400 if route.method == "POST" else 404), route.path
         assert lab.log[-1]["client"] == dialect
 
 
@@ -221,43 +224,3 @@ async def test_without_keys_two_hosts_are_refused(lab: Lab) -> None:
     call = Call("GET", "/v1/models")
     call.scope["headers"].append((b"host", b"localhost"))
     assert (await call.answered(lab.gateway(up=ScriptedAnswer([DONE])))).status == 403
-
-
-# ---- counting tokens
-
-
-async def test_tokens_are_counted_by_an_upstream_of_the_same_dialect(lab: Lab) -> None:
-    counted = ScriptedAnswer([b'{"input_', b'tokens": 42}'], headers={})
-    gateway = lab.gateway(up=counted, dialect="messages")
-    headers = {"anthropic-version": "2023-06-01"}
-    call = await Call("POST", "/v1/messages/count_tokens", messages(), headers).answered(gateway)
-    assert (call.status, call.json) == (200, {"input_tokens": 42})
-    (seen,) = lab.upstreams["up"].seen
-    assert (seen.path, seen.body["model"], seen.headers) == ("/v1/messages/count_tokens", "m", headers)
-
-
-@pytest.mark.parametrize(
-    ("answer", "status"),
-    [
-        (
-            ScriptedAnswer(
-                [b'{"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}'], status=429
-            ),
-            429,
-        ),
-        (ScriptedAnswer([b"no"], status=401), 502),
-        (ScriptedAnswer([b"<html>"], status=200), 502),
-        (ScriptedAnswer([b'{"x": "' + b"x" * (2 << 20)], status=200), 502),
-    ],
-)
-async def test_a_count_that_fails(lab: Lab, answer: ScriptedAnswer, status: int) -> None:
-    call = await Call("POST", "/v1/messages/count_tokens", messages()).answered(
-        lab.gateway(up=answer, dialect="messages")
-    )
-    assert (call.status, shape(call.json)) == (status, "messages")
-    assert answer.closed
-
-
-async def test_tokens_for_another_dialect_are_not_made_up(lab: Lab) -> None:
-    call = await Call("POST", "/v1/messages/count_tokens", messages()).answered(lab.gateway(up=ScriptedAnswer([DONE])))
-    assert (call.status, lab.asked("up")) == (501, 0)

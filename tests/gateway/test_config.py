@@ -20,12 +20,15 @@ upstreams:
   claude:    {dialect: messages,  base_url: https://api.anthropic.com, api_key: "${CLAUDE}"}
   google:    {dialect: gemini,    base_url: https://generativelanguage.googleapis.com, api_key: sk-literal}
   local:     {dialect: chat,      base_url: http://127.0.0.1:8000/v1,
-              accepts: {stream_usage: false}, headers: {x-team: blue}, timeouts: {idle: 5}}
+              accepts: {stream_usage: false}, headers: {x-team: blue}, timeouts: {idle: 5}, strict: true,
+              models: {"qwen*": {accepts: {thinking: false, betas: [a]}}}}
 models:
   fast:  [local/qwen3-coder, openai/gpt-5-mini]
   "claude-*": [claude/claude-*, openai/gpt-5]
 timeouts:  {connect: 10, first_event: 300, idle: 120, head: 15, heartbeat: 15, drain: 30, total: 600}
-limits:    {body_mib: 32, event_mib: 4, answer_mib: 64, open_calls: 128}
+limits:    {body_mib: 32, event_mib: 4, answer_mib: 64, open_calls: 128, memory: {calls: 5, mib: 1, hours: 2}}
+state:     {url: sqlite:////srv/state.db, answers: 100, mib: 8, days: 7}
+strict:    false
 """
 ENVIRONMENT = {"DRAGOMAN_KEY": "sk-client", "OPENAI_API_KEY": "sk-openai-secret", "CLAUDE": "sk-claude-secret"}
 
@@ -47,12 +50,16 @@ def test_everything_that_is_documented_is_read() -> None:
     assert key.reveal() == "sk-claude-secret"
     local = settings.upstreams["local"]
     assert local.api_key is None
-    assert local.accepts.stream_usage is False
+    assert local.accepts.given == {"stream_usage": False}
+    assert local.models["qwen*"].accepts.given == {"thinking": False, "betas": ["a"]}
+    assert (local.strict, settings.strict) == (True, False)
     assert local.headers == {"x-team": "blue"}
     assert settings.models["claude-*"] == ["claude/claude-*", "openai/gpt-5"]
     own = local.timeouts.over(settings.timeouts)
     assert (own.idle, own.first_event, own.total) == (5, 300, 600)
     assert settings.limits.open_calls == 128
+    assert settings.limits.memory.calls == 5
+    assert (settings.state.url.file, settings.state.answers) == ("/srv/state.db", 100)
 
 
 def test_defaults() -> None:
@@ -102,6 +109,33 @@ def upstream(**changes: object) -> str:
             "did you mean stream_usage?",
         ),
         (upstream(accepts={"stream_usage": "no"}), "upstreams.local.accepts.stream_usage:", "true or false"),
+        (upstream(accepts={"thinking": "budgets"}), "upstreams.local.accepts.thinking:", "did you mean budget?"),
+        (upstream(accepts={"thinking": True}), "upstreams.local.accepts.thinking:", "budget, adaptive or false"),
+        (upstream(accepts={"betas": 5}), "upstreams.local.accepts.betas:", "passthrough or a list of texts"),
+        (upstream(accepts={"on_server_tool": "fail"}), "upstreams.local.accepts.on_server_tool:", "drop or refuse"),
+        (upstream(accepts={"max_output_tokens": 0}), "upstreams.local.accepts.max_output_tokens:", ">= 1"),
+        (
+            upstream(accepts={"max_thinking_budget": "x"}),
+            "upstreams.local.accepts.max_thinking_budget:",
+            "whole number",
+        ),
+        (upstream(accepts=5), "upstreams.local.accepts:", "expected keys"),
+        (upstream(models={"m*": {"accept": {}}}), "upstreams.local.models.m*.accept:", "did you mean accepts?"),
+        (
+            upstream(models={"m*": {"accepts": {"thinkin": False}}}),
+            "upstreams.local.models.m*.accepts.thinkin:",
+            "did you mean thinking?",
+        ),
+        (upstream(models={"": {}}), "upstreams.local.models.:", "text"),
+        (upstream(models=["m"]), "upstreams.local.models:", "expected keys"),
+        (upstream(strict="yes"), "upstreams.local.strict:", "true or false"),
+        ("state: {url: 'sqlite:/x'}", "state.url:", "expected memory, or sqlite:///FILE"),
+        ("state: {url: 'sqlite:///'}", "state.url:", "expected memory"),
+        ("state: {url: 'postgres://x/y'}", "state.url:", "expected memory"),
+        ("state: {file: x}", "state.file:", "unknown key"),
+        ("state: {days: 0}", "state.days:", "> 0"),
+        ("limits: {memory: {call: 1}}", "limits.memory.call:", "did you mean calls?"),
+        ("limits: {memory: {calls: -1}}", "limits.memory.calls:", ">= 0"),
         (upstream(timeouts={"drain": 5}), "upstreams.local.timeouts.drain:", "unknown key"),
         (upstream(timeouts=5), "upstreams.local.timeouts:", "expected keys"),
         ("upstreams: {a/b: {dialect: chat, base_url: 'http://x'}}", "upstreams.a/b:", "letters"),

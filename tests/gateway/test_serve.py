@@ -68,6 +68,17 @@ def config(folder: Path, **more: object) -> str:
     return str(file)
 
 
+def test_a_state_that_cannot_be_kept(tmp_path: Path) -> None:
+    file = tmp_path / "d.yaml"
+    file.write_text(
+        "upstreams: {l: {dialect: chat, base_url: 'http://127.0.0.1:9/v1'}}\n"
+        f"state: {{url: 'sqlite:///{tmp_path}/no/such/folder.db'}}\n"
+    )
+    status, said = refused(tmp_path, "--config", str(file), "--port", "0")
+    assert status == 2
+    assert "state.url: the file cannot be used" in said
+
+
 def test_the_demo(tmp_path: Path) -> None:
     with serving(tmp_path, "--demo") as (process, port, said):
         assert "demo/chat" in said

@@ -1,6 +1,6 @@
 """A whole answer: the same blocks as the stream, each in one piece.
 
-``streaming.accumulate`` makes it of events and events of it, so that streamed equals whole.
+``streaming.accumulate`` makes it of the events of a stream, so that streamed equals whole.
 """
 
 from __future__ import annotations

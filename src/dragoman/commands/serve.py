@@ -94,8 +94,8 @@ def _greet(address: Address, settings: Settings, services: dict[str, Service], s
     click.echo(f"dragoman listens on http://{address} ({source})\n")
     for dialect in map(dialects.get, dialects.names()):
         for route in dialect.routes:
-            click.echo(f"  {route.method:<6} {route.path:<48} {dialect.title}")
-    click.echo("  GET    /v1/models, /health\n")
+            click.echo(f"  {f'{route.method} {route.path}':<53} {dialect.title}")
+    click.echo("  GET  /v1/models, /health\n")
     click.echo("Upstreams: " + ", ".join(f"{name} ({service.dialect.name})" for name, service in services.items()))
     click.echo("Try:\n  " + _line_to_try(address, settings, services))
 

@@ -9,7 +9,7 @@ from dragoman import dialects
 from dragoman.gateway.facts import ModelFacts, presets
 from dragoman.gateway.settings import Settings, UpstreamSettings
 from dragoman.gateway.turn import Service
-from dragoman.upstreams.http import HttpSession, HttpUpstream
+from dragoman.upstreams.http import HttpUpstream
 from dragoman.upstreams.interface import Upstream
 
 _SECRET_LENGTH = 8
@@ -19,14 +19,12 @@ _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 def connect(settings: Settings) -> dict[str, Service]:
     """A service for each upstream in the settings. Nothing is opened yet."""
-    session = HttpSession()
     services = {}
     for name, wanted in settings.upstreams.items():
         dialect = dialects.get(wanted.dialect)
         timeouts = wanted.timeouts.over(settings.timeouts)
         key = dialect.authorize(wanted.api_key.reveal()) if wanted.api_key else {}
         upstream = HttpUpstream(
-            session,
             name=name,
             dialect=dialect.name,
             base_url=wanted.base_url,

@@ -53,9 +53,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any]
 
 
-async def run(
-    gateway: Services, match: Match, client: ClientRequest, reply: Reply, record: Record, scope: str
-) -> None:
+async def run(gateway: Services, match: Match, client: ClientRequest, reply: Reply, record: Record, scope: str) -> None:
     """Answers one request that has a route. Raises ``InvalidRequest`` and ``ClientGone``."""
     body = read_body(await client.body(gateway.body_bytes))
     record.model = name = model_of(match, body)
@@ -124,9 +122,7 @@ def _plan(asked: Asked, conversation: Conversation | None, service: Service, tar
     return conversation.plan(service, service.facts.of(target.model), str(target), asked.match.dialect)
 
 
-def _turn(
-    gateway: Services, asked: Asked, conversation: Conversation | None, target: Target, began: float
-) -> Turn:
+def _turn(gateway: Services, asked: Asked, conversation: Conversation | None, target: Target, began: float) -> Turn:
     """The turn at this target. Raises ``InvalidRequest`` if the request cannot be put to it."""
     service = gateway.services[target.upstream]
     plan = _plan(asked, conversation, service, target)
@@ -155,15 +151,11 @@ def _turn(
     )
 
 
-def _request(
-    exchange: translate.Exchange, asked: Asked, service: Service, plan: Plan, model: str
-) -> UpstreamRequest:
+def _request(exchange: translate.Exchange, asked: Asked, service: Service, plan: Plan, model: str) -> UpstreamRequest:
     match, client = asked.match, asked.client
     stream = match.route.stream
     array = match.dialect.array_stream and stream is True and client.parameter("alt") != "sse"
-    made = exchange.request(
-        plan.body, model, path_model=match.model, path_stream=stream, array=array, echo=plan.echo
-    )
+    made = exchange.request(plan.body, model, path_model=match.model, path_stream=stream, array=array, echo=plan.echo)
     if match.dialect is not service.dialect:
         return made
     own = match.dialect.forwarded(client.headers, service.facts.of(model))

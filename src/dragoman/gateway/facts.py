@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ import yaml
 from dragoman.dialects.contract import Facts
 
 _PRESETS = Path(__file__).with_name("presets.yaml")
+_REMEMBERED = 256
+"""Models of an upstream whose facts are not looked up again."""
 
 Given = Mapping[str, Any]
 """Facts by name, as far as somebody gave them."""
@@ -79,9 +81,13 @@ class ModelFacts:
         self._given = given or {}
         self._models = sorted((models or {}).items(), key=lambda entry: len(entry[0].replace("*", "")))
         self._known = known
+        self._remembered = lru_cache(_REMEMBERED)(self._found)
 
     def of(self, model: str) -> Facts:
         """What is known of this model."""
+        return self._remembered(model)
+
+    def _found(self, model: str) -> Facts:
         layers: Iterable[Given] = (
             *(preset.facts for preset in self._known if preset.fits(self._dialect, self._host, model)),
             self._given,

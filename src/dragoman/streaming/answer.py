@@ -18,10 +18,10 @@ from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.opaque import Opaque
 from dragoman.names import ToolIdentity
+from dragoman.streaming.blocks import Passage, PassageKind
 from dragoman.streaming.finish import FinishRecord
 from dragoman.streaming.ids import Ids
-from dragoman.streaming.sequence import Block, Sequencer
-from dragoman.streaming.text import SurrogateJoiner
+from dragoman.streaming.sequence import Sequencer
 from dragoman.streaming.toolcalls import CallFragment, ToolCallAssembler
 
 Key = Hashable | None
@@ -50,7 +50,7 @@ class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
 class _Choice:
     """One of the answers: its blocks, its calls, its finish."""
 
-    __slots__ = ("calls", "finish", "joins", "sequence")
+    __slots__ = ("calls", "early", "finish", "sequence")
 
     def __init__(self, assembler: AnswerAssembler) -> None:
         context = assembler.context
@@ -66,7 +66,7 @@ class _Choice:
             open_calls=context.open_calls,
         )
         self.finish = FinishRecord()
-        self.joins: dict[type, SurrogateJoiner] = {e.TextStart: SurrogateJoiner(), e.ReasoningStart: SurrogateJoiner()}
+        self.early: list[tuple[Key, e.Citation]] = []  # citations of text that has not begun
 
 
 class AnswerAssembler:
@@ -103,8 +103,10 @@ class AnswerAssembler:
     def envelope(
         self, *, id: str | None = None, model: str | None = None, created: int | None = None, native: Native = None
     ) -> None:
-        """Facts of the answer as a whole; the first non-empty value of each counts."""
+        """Facts of the answer as a whole; the first non-empty value of each counts, until something was said."""
         self._heard = True
+        if self._said or self._gathered or any(choice.sequence.out for choice in self._choices):
+            return
         self._id = self._id or id or ""
         self._model = self._model or model or ""
         self._created = self._created or created
@@ -126,56 +128,72 @@ class AnswerAssembler:
         self, text: str, key: Key = None, *, refusal: bool = False, native: Native = None, item_id: str | None = None
     ) -> None:
         """More text. Different keys are different blocks; without a key, text joins while nothing stands between."""
-        text = self._now.joins[e.TextStart].feed(text)
         if not text and not native:
             return
         self._final = False
-        full = (key, refusal)
-        sequence = self._now.sequence
-        block = sequence.last
-        if block is None or block.closed or block.kind is not e.TextStart or block.key != full:
-            block = self._block(e.TextStart, full, e.TextStart(refusal, item_id), keyed=key is not None)
-        sequence.push(block, e.TextDelta(text, native))
+        passage = self._passage("refusal" if refusal else "text", key, item_id)
+        if (text := passage.join.feed(text)) or native:
+            self._now.sequence.push(passage, e.TextDelta(text, native))
 
     def cite(self, citation: e.Citation, key: Key = None) -> None:
-        """A source for the text block of this key (or the latest one)."""
-        block = self._block(e.TextStart, (key, False), e.TextStart())
-        self._now.sequence.push(block, e.CitationAdded(citation))
+        """A source for the text of this key (or the latest one); it waits for text that has not begun."""
+        passage = self._now.sequence.latest("text", key)
+        if passage is None:
+            self._now.early.append((key, citation))
+        elif not self._now.sequence.slip_in(passage, e.CitationAdded(citation)):
+            self.lose("a citation of text that had ended")
 
     def sign_text(self, proof: Opaque, key: Key = None) -> None:
-        """A proof that belongs to the text block; it ends with it. Without a block, an empty one is made."""
-        block = self._block(e.TextStart, (key, False), e.TextStart())
-        block.proofs.append(proof)
-        self._now.sequence.close(block)
+        """A proof of the text of this key (or the open one); it ends with it. Without one, an empty one is made."""
+        sequence = self._now.sequence
+        passage = sequence.find("text", key) or self._begin("text", key)
+        passage.proofs.append(proof)
+        sequence.end(passage)
 
     def reasoning(
         self, text: str, key: Key = None, *, summary: bool = False, item_id: str | None = None, part: bool = False
     ) -> None:
         """More reasoning text; ``part``: a further part of the same item, which the text begins with a blank line."""
-        text = self._now.joins[e.ReasoningStart].feed(text)
         if not text:
             return
         self._final = False
-        sequence = self._now.sequence
-        block = sequence.last
-        if block is None or block.closed or block.kind is not e.ReasoningStart or block.key != key:
-            block = self._block(e.ReasoningStart, key, e.ReasoningStart(summary, item_id), keyed=key is not None)
-        sequence.push(block, e.ReasoningDelta(text, part))
+        passage = self._passage("reasoning", key, item_id, summary)
+        if text := passage.join.feed(text):
+            self._now.sequence.push(passage, e.ReasoningDelta(text, part))
 
     def prove(self, proof: Opaque, key: Key = None) -> None:
-        """A signature, ciphertext or redacted data of the reasoning block of this key (or the open one, else a new one)."""
-        block = self._block(e.ReasoningStart, key, e.ReasoningStart())
-        block.proofs.append(proof)
+        """A signature, ciphertext or redacted data of the reasoning of this key (or the open one, else a new one)."""
+        passage = self._now.sequence.find("reasoning", key) or self._begin("reasoning", key)
+        passage.proofs.append(proof)
 
     def end_block(self, key: Key) -> None:
-        """The text or reasoning block of this key is over; unknown keys are ignored."""
+        """The text or reasoning of this key is over; unknown keys are ignored."""
+        kinds: tuple[PassageKind, ...] = ("text", "refusal", "reasoning")
+        for kind in kinds:
+            if passage := self._now.sequence.find(kind, key):
+                self._now.sequence.end(passage)
+
+    def _passage(self, kind: PassageKind, key: Key, item_id: str | None, summary: bool = False) -> Passage:
+        """The open passage of this kind and key, or a new one; what has no key joins the last block only."""
         sequence = self._now.sequence
-        for kind, full in ((e.TextStart, (key, False)), (e.TextStart, (key, True)), (e.ReasoningStart, key)):
-            block = sequence.find(kind, full)
-            if block is not None:
-                if rest := self._now.joins[kind].finish():
-                    sequence.push(block, e.TextDelta(rest) if kind is e.TextStart else e.ReasoningDelta(rest))
-                sequence.close(block)
+        last = sequence.last
+        if last is not None and last.kind == kind and last.key == key and not last.closed:
+            return last
+        found = sequence.find(kind, key) if key is not None else None
+        return found or self._begin(kind, key, item_id, summary)
+
+    def _begin(self, kind: PassageKind, key: Key, item_id: str | None = None, summary: bool = False) -> Passage:
+        choice = self._now
+        choice.calls.settle()
+        passage = Passage(kind, key)
+        thinks = kind == "reasoning"
+        start = e.ReasoningStart(summary, item_id) if thinks else e.TextStart(kind == "refusal", item_id)
+        choice.sequence.open(passage, start)
+        if kind == "text" and choice.early:
+            early, choice.early = choice.early, []
+            for known, citation in early:
+                self.cite(citation, known)
+        return passage
 
     def server_tool(self, *items: dict[str, Any]) -> None:
         """Blocks of a tool that the upstream ran, whole, in its own words."""
@@ -186,16 +204,6 @@ class AnswerAssembler:
         """An image or a sound that the model made."""
         self._now.calls.settle()
         self._now.sequence.add(media)
-
-    def _block(self, kind: type, key: Key, start: e.Event, *, keyed: bool = True) -> Block:
-        """The open block of this kind and key, or a new one; what has no key joins the last block only."""
-        sequence = self._now.sequence
-        block = sequence.find(kind, key) if keyed else None
-        if block is None:
-            self._now.calls.settle()
-            block = Block(kind, key)
-            sequence.open(block, start)
-        return block
 
     # ---- client tool calls
 
@@ -270,7 +278,6 @@ class AnswerAssembler:
         self.closed = True
         if self.context.choices > 1:
             self._gather()
-        self._flush_joins()
         error = self._error or self._cut(proven)
         if error is None:
             for choice in self._choices:
@@ -333,20 +340,12 @@ class AnswerAssembler:
             return Error(kind=ErrorKind.BAD_UPSTREAM, message="the upstream's answer is empty", code="empty_answer")
         return None
 
-    def _flush_joins(self) -> None:
-        """Half a character that never got its other half, at the end of the block that it was in."""
-        for choice in self._choices:
-            self._now = choice
-            for kind, tell in ((e.ReasoningStart, self.reasoning), (e.TextStart, self.text)):
-                if rest := choice.joins[kind].finish():
-                    block = choice.sequence.last
-                    key = block.key if block is not None and block.kind is kind else None
-                    tell(rest, key[0] if isinstance(key, tuple) and kind is e.TextStart else key)
-
     def _collect_losses(self) -> None:
         for choice in self._choices:
             if choice.sequence.stuck:
                 self.lose("blocks behind a call that was cut")
+            for _ in choice.early:
+                self.lose("a citation without text")
 
     # ---- out
 

@@ -1,14 +1,15 @@
 """What argument text of one call goes out: the repair of one stream of fragments.
 
-Rules (design/streams.md, 4), in the order in which they are asked for each fragment:
+How a fragment is read depends on what the text before it has led to (``_Mode``; design/streams.md, 4):
 
-1. Nothing is sent yet, and the text so far may still be a placeholder (``{}``, ``null``) or a JSON
-   text inside a JSON string: it is held. A placeholder gives way to real arguments.
-2. The JSON is whole: what repeats it is an echo, and dropped when it is all there.
-3. Only *text so far + fragment* can become JSON: append. Only the fragment by itself can, and it
-   extends all the text so far: the server sends snapshots, only what is new goes out from now on.
-   Both can: the fragment is held until the next one, or the end, decides.
-4. Neither can: passed on as it is, and everything after it too. Visibly wrong beats silently wrong.
+- While the JSON is not whole (``HELD``, ``QUOTED``, ``APPEND``): only *text so far + fragment* can become JSON:
+  append. Only the fragment by itself can, and it extends all the text so far: the server sends
+  ``SNAPSHOTS``, only what is new goes out from now on. Both can: the fragment is held until the next
+  one, or the end, decides (``_Fork``). Neither can: it is ``RAW``.
+- Nothing goes out while the text may be a placeholder (``HELD``) or JSON inside a JSON string (``QUOTED``).
+  A whole ``PLACEHOLDER`` gives way to JSON that follows.
+- The JSON is ``WHOLE``: blanks pass, and what repeats it is an echo, dropped when it is all there.
+- ``RAW`` text is passed on as it is, and everything after it too. Visibly wrong beats silently wrong.
 
 Text that went out is never taken back, and no bracket is ever added.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from dragoman import jsontext
@@ -31,8 +33,24 @@ _BLANKS = " \t\n\r"
 Note = Callable[[str], None]
 
 
-def _maybe_object(text: str) -> bool:
-    return text.lstrip(_BLANKS).startswith("{")
+class _Mode(Enum):
+    """What the text so far is. Nothing has gone out in the first three."""
+
+    HELD = "nothing, or the beginning of a placeholder"
+    QUOTED = "the beginning of a JSON string, which may hold the JSON"
+    PLACEHOLDER = "a whole placeholder"
+    APPEND = "the beginning of a JSON value"
+    SNAPSHOTS = "the same, from a server that repeats all of it"
+    WHOLE = "a JSON value"
+    RAW = "no JSON"
+
+
+_M = _Mode
+_UNSENT = (_M.HELD, _M.QUOTED, _M.PLACEHOLDER)
+
+
+def _starts(text: str, char: str) -> bool:
+    return text.lstrip(_BLANKS).startswith(char)
 
 
 def _readable(text: str) -> JSONPrefix | None:
@@ -63,20 +81,16 @@ class JSONArguments:
 
     def __init__(self, note: Note) -> None:
         self.out: list[ToolCallDelta] = []
-        self.sound = True
-        """Whether the text so far can still become a JSON object."""
         self._note = note
         self._join = SurrogateJoiner()
+        self._mode = _M.HELD
+        self._state = JSONPrefix()
+        self._fork: _Fork | None = None
         self._parts: list[str] = []  # the text so far, as the upstream wrote it
         self._size = 0
-        self._state = JSONPrefix()
-        self._broken = False
-        self._holding = True  # nothing was sent yet, and the text may be a placeholder or double-encoded
-        self._quoted = False
-        self._snapshots = False
-        self._fork: _Fork | None = None
-        self._echo = 0  # characters of the whole text that were repeated so far
-        self._whole_text: str | None = None
+        self._sound = True  # what went out can still become a JSON object
+        self._whole = ""  # the whole text, once something has followed it
+        self._echo = 0  # characters of it that were repeated so far
 
     # ---- what the matching of fragments asks
 
@@ -90,24 +104,25 @@ class JSONArguments:
     @property
     def placeholder(self) -> bool:
         """Nothing was said, or only what may stand for nothing."""
-        return self._holding and (not self._quoted or self._state.whole)
+        return self._mode in (_M.HELD, _M.PLACEHOLDER)
 
     @property
     def whole(self) -> bool:
         """The text is a whole JSON value, and no placeholder."""
         if self._fork is not None:
             return self._fork.appended.whole or self._fork.snapshot_state.whole
-        return not self._broken and self._state.whole and not self.placeholder
+        return self._mode is _M.WHOLE
 
     @property
     def settled(self) -> bool:
         """The text is whole, and nothing is held that could still change what goes out."""
-        return self._fork is None and self._echo == 0 and self.whole
+        return self._mode is _M.WHOLE and self._echo == 0
 
     @property
     def open(self) -> bool:
         """The text is the beginning of a JSON value, neither empty nor whole."""
-        return not self._broken and self._state.begun and not self._state.whole and not self.whole
+        over = self._mode in (_M.PLACEHOLDER, _M.WHOLE, _M.RAW)
+        return not over and self._state.begun and not self.whole
 
     def repeats(self, text: str) -> bool:
         """Whether this text could be (the beginning of) an echo of the whole arguments."""
@@ -126,11 +141,9 @@ class JSONArguments:
 
     def supply(self, snapshot: str) -> None:
         """All of the arguments as the upstream has them: gives what the fragments did not bring."""
-        if self._fork is not None:
-            self._settle(self._fork, self._fork.is_snapshot)
-        if not self._size:
-            self.feed(snapshot)
-        elif not self._broken and not self._state.whole and snapshot.startswith(self.text):
+        self._settle()
+        over = self._mode in (_M.PLACEHOLDER, _M.WHOLE, _M.RAW)
+        if not over and snapshot.startswith(self.text):
             self.feed(snapshot[self._size :])
         elif self.placeholder and not _NOTHING.fullmatch(snapshot):
             self._feed(snapshot)
@@ -138,54 +151,56 @@ class JSONArguments:
     def finish(self, *, normal: bool) -> bool:
         """The end. ``normal``: the answer ended by itself, so "nothing" means ``{}``.
 
-        Returns whether the arguments are whole: a sound text that stops midway is not.
+        Returns whether the arguments are whole: text that is, or was to become, JSON and stops midway is not.
         """
         if rest := self._join.finish():
             self._feed(rest)
-        if self._fork is not None:
-            self._settle(self._fork, self._fork.is_snapshot)
+        self._settle()
         if self._echo and normal:
-            self._release((self._whole_text or "")[: self._echo], sound=False)
-        if self._holding:
+            self._pass_on(self._whole[: self._echo])
+        if self._mode in _UNSENT:
             return self._finish_held(normal)
-        return self._state.whole and not self._broken if self.sound else normal
+        if self._mode is _M.RAW:
+            return normal
+        return self._state.complete if normal else self._state.whole
 
     def _finish_held(self, normal: bool) -> bool:
         text = self.text
-        if self._quoted and self._state.whole:
+        if self._mode is _M.PLACEHOLDER and _starts(text, '"'):
             text = jsontext.parse(text)
-        if _NOTHING.fullmatch(text) and not _maybe_object(text):
+        if _NOTHING.fullmatch(text) and not _starts(text, "{"):
             if normal:
                 self._let_go("{}", sound=True)
             return normal
-        self._let_go(text, sound=_maybe_object(text))
+        self._let_go(text, sound=_starts(text, "{"))
         return self._state.whole
 
     # ---- the rules
 
     def _feed(self, text: str) -> None:
-        if self._broken:
-            self._pass_on(text)
-        elif self._fork is not None:
-            self._decide(self._fork, text)
-        elif self._state.whole:
-            self._after_whole(text)
-        elif self._snapshots:
-            self._suffix(text)
-        else:
-            self._continue(text)
+        if self._fork is not None and not self._decide(self._fork, text):
+            return
+        match self._mode:
+            case _M.APPEND | _M.HELD | _M.QUOTED:
+                self._continue(text)
+            case _M.SNAPSHOTS:
+                self._suffix(text)
+            case _M.PLACEHOLDER:
+                self._replace(text)
+            case _M.WHOLE:
+                self._repeat(text)
+            case _M.RAW:
+                self._pass_on(text)
 
     def _continue(self, text: str) -> None:
-        appended = self._state.copy()
+        again = _readable(text) if 0 < self._size <= len(text) and text.startswith(self.text) else None
+        appended = self._state if again is None else self._state.copy()
         fits = appended.advance(text)
-        snapshot = None
-        if self._size and len(text) >= self._size and text.startswith(self.text):
-            snapshot = _readable(text)
-        if fits and snapshot is not None:
-            self._fork = _Fork(text, appended, snapshot)
+        if fits and again is not None:
+            self._fork = _Fork(text, appended, again)
         elif fits:
             self._append(text, appended)
-        elif snapshot is not None:
+        elif again is not None:
             self._latch(text)
         elif appended.whole and self._holds_two(text, appended.read):
             self._append(text[: appended.read], appended)
@@ -198,29 +213,33 @@ class JSONArguments:
         first, rest = (self.text + text[:end]).strip(_BLANKS), text[end:]
         return bool(_NOTHING.fullmatch(first)) or first.startswith(rest) or rest.startswith(first)
 
-    def _decide(self, fork: _Fork, text: str) -> None:
-        """A second fragment after one that could be read in two ways."""
+    def _decide(self, fork: _Fork, text: str) -> bool:
+        """A further fragment after one that could be read in two ways; false if it can be, too."""
         appended = fork.appended.copy()
-        as_append = appended.advance(text)
-        state = _readable(text) if text.startswith(fork.snapshot) else None
-        if as_append and state is not None:
+        fits = appended.advance(text)
+        again = _readable(text) if text.startswith(fork.snapshot) else None
+        if fits and again is not None:
             fork.pieces.append(text)
-            fork.appended, fork.snapshot, fork.snapshot_state = appended, text, state
-            return
-        self._settle(fork, state is not None or (not as_append and fork.is_snapshot))
-        self._feed(text)
+            fork.appended, fork.snapshot, fork.snapshot_state = appended, text, again
+            return False
+        self._settle(again is not None or (not fits and fork.is_snapshot))
+        return True
 
-    def _settle(self, fork: _Fork, is_snapshot: bool) -> None:
-        self._fork = None
-        if is_snapshot:
+    def _settle(self, is_snapshot: bool | None = None) -> None:
+        """Reads what could be read in two ways in one of them: the given one, or that of the end."""
+        fork, self._fork = self._fork, None
+        if fork is None:
+            return
+        if fork.is_snapshot if is_snapshot is None else is_snapshot:
             self._latch(fork.snapshot)
         else:
             self._append("".join(fork.pieces), fork.appended)
 
     def _latch(self, text: str) -> None:
         self._note("args-cumulative")
-        self._snapshots = True
         self._suffix(text)
+        if self._mode is _M.APPEND:  # what is still held is read anew each time
+            self._mode = _M.SNAPSHOTS
 
     def _suffix(self, text: str) -> None:
         whole = self.text
@@ -237,28 +256,34 @@ class JSONArguments:
         self._parts.append(text)
         self._size += len(text)
         self._state = state
-        if not self._holding:
-            self._release(text, sound=self.sound)
-        else:
-            self._maybe_release()
+        if self._mode is not _M.APPEND and self._mode is not _M.SNAPSHOTS:
+            self._consider()
+            return
+        self._release(text)
+        if state.whole:
+            self._mode = _M.WHOLE
 
-    def _maybe_release(self) -> None:
-        """Lets go what was held, once it is neither a placeholder nor inside a JSON string."""
-        if self._quoted and not self._state.whole:
+    def _consider(self) -> None:
+        """Lets go what is held, once it is neither a placeholder nor inside a JSON string."""
+        whole = self._state.whole
+        if self._mode is _M.QUOTED and not whole:
             return
         text = self.text
-        if self._quoted or text.lstrip(_BLANKS).startswith('"'):
-            self._quoted = True
-            if self._state.whole:
+        if _starts(text, '"'):
+            self._mode = _M.QUOTED
+            if whole:
                 self._unquote(text)
         elif not _MAYBE_PLACEHOLDER.fullmatch(text):
-            self._let_go(text, sound=_maybe_object(text))
+            self._let_go(text, sound=_starts(text, "{"))
+        elif whole:
+            self._mode = _M.PLACEHOLDER
 
     def _unquote(self, text: str) -> None:
         """One level of double encoding is undone, for an object only."""
         inner = jsontext.parse(text)
         if _NOTHING.fullmatch(inner):
-            return  # a placeholder in quotes: the end, or what follows, decides
+            self._mode = _M.PLACEHOLDER
+            return
         try:
             doubled = isinstance(jsontext.parse(inner), dict)
         except ValueError:
@@ -267,34 +292,8 @@ class JSONArguments:
             self._note("args-double-encoded")
         self._let_go(inner if doubled else text, sound=doubled)
 
-    def _after_whole(self, text: str) -> None:
-        if self._holding:
-            self._after_placeholder(text)
-            return
-        if self._whole_text is None:
-            self._whole_text = self.text.strip(_BLANKS)
-        whole = self._whole_text
-        while text:
-            if self._echo == 0:
-                blank = text[: len(text) - len(text.lstrip(_BLANKS))]
-                self._release(blank, sound=self.sound)
-                text = text[len(blank) :]
-            rest = whole[self._echo :]
-            if rest.startswith(text):
-                self._echo += len(text)
-                text = ""
-            elif text.startswith(rest):
-                text = text[len(rest) :]
-                self._echo = len(whole)
-            else:
-                repeated, self._echo = whole[: self._echo], 0
-                self._pass_on(repeated + text)
-                return
-            if self._echo == len(whole):
-                self._note("args-echo")
-                self._echo = 0
-
-    def _after_placeholder(self, text: str) -> None:
+    def _replace(self, text: str) -> None:
+        """What follows a placeholder."""
         if not text.strip(_BLANKS):
             return
         state = _readable(text)
@@ -302,28 +301,47 @@ class JSONArguments:
             self._pass_on(text)
             return
         self._note("args-placeholder")
-        self._parts, self._size, self._quoted = [], 0, False
+        self._mode, self._parts, self._size = _M.HELD, [], 0
         self._append(text, state)
+
+    def _repeat(self, text: str) -> None:
+        """What follows the whole JSON."""
+        self._whole = whole = self._whole or self.text.strip(_BLANKS)
+        while text:
+            if self._echo == 0:
+                bare = text.lstrip(_BLANKS)
+                self._release(text[: len(text) - len(bare)])
+                text = bare
+            size = min(len(text), len(whole) - self._echo)
+            if not whole.startswith(text[:size], self._echo):
+                repeated, self._echo = whole[: self._echo], 0
+                self._pass_on(repeated + text)
+                return
+            text = text[size:]
+            self._echo += size
+            if self._echo == len(whole):
+                self._note("args-echo")
+                self._echo = 0
 
     # ---- out
 
     def _pass_on(self, text: str) -> None:
-        held = self.text if self._holding else ""
-        if not self._broken:
+        held = self.text if self._mode in _UNSENT else ""
+        if self._mode is not _M.RAW:
             self._note("args-not-json")
-        self._broken = True
+        self._mode, self._sound = _M.RAW, False
         self._parts.append(text)
         self._size += len(text)
-        self._let_go(held + text, sound=False)
+        self._release(held + text)
 
     def _let_go(self, text: str, *, sound: bool) -> None:
         """Nothing is held back from here on."""
-        self._holding, self.sound = False, sound
-        self._release(text, sound=sound)
+        self._mode, self._sound = _M.WHOLE if self._state.whole else _M.APPEND, sound
+        self._release(text)
 
-    def _release(self, text: str, *, sound: bool) -> None:
+    def _release(self, text: str) -> None:
         if text:
-            self.out.append(ToolCallDelta(text, sound))
+            self.out.append(ToolCallDelta(text, self._sound))
 
 
 class FreeformArguments:
@@ -331,7 +349,6 @@ class FreeformArguments:
 
     def __init__(self, note: Note) -> None:
         self.out: list[ToolCallDelta] = []
-        self.sound = True
         self.placeholder = self.whole = self.settled = False
         self._join = SurrogateJoiner()
         self._parts: list[str] = []

@@ -8,7 +8,7 @@ trailer follows it. Anything else is no answer: ``BodyReader.rubbish`` says what
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 import msgspec
@@ -54,7 +54,8 @@ class JSONObjectReader:
     """Cuts JSON objects out of bytes in any cut: those of one array, or those that follow each other.
 
     Objects are found by their brackets, unread; anything but blanks and commas between them ends the
-    reading (``stopped``). Raises ``RemoteProtocolError`` for one of more than ``limit`` bytes.
+    reading (``stopped``). Raises ``RemoteProtocolError`` for one of more than ``limit`` bytes, once those
+    before it were given.
     """
 
     def __init__(self, limit: int) -> None:
@@ -71,19 +72,18 @@ class JSONObjectReader:
         """Whether an object has begun and not ended."""
         return self._depth > 0
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The objects that these bytes complete."""
-        found: list[bytes] = []
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The objects that these bytes complete; to be iterated to its end."""
         begin = position = 0
         while not self.stopped:
             if self._depth == 0:
                 gap = _GAP.match(data, begin)
                 begin = gap.end() if gap else begin
                 if begin == len(data):
-                    return found
+                    return
                 if data[begin : begin + 1] != b"{":
                     self.stopped = True
-                    return found
+                    return
                 self._depth, position = 1, begin + 1
             position = self._end_of_object(data, position)
             self._parts.append(data[begin:position])
@@ -91,10 +91,10 @@ class JSONObjectReader:
             if self._size > self._limit:
                 raise RemoteProtocolError(f"the upstream sent a JSON object of more than {self._limit} bytes")
             if self._depth:
-                break
-            found.append(b"".join(self._parts))
+                return
+            item = b"".join(self._parts)
             self._parts, self._size, begin = [], 0, position
-        return found
+            yield item
 
     def _end_of_object(self, data: bytes, position: int) -> int:
         """The place after the bracket that closes the object (depth 0), or the end of the data."""
@@ -123,13 +123,15 @@ class JSONObjectReader:
 class BodyReader:
     """An upstream's bytes, in any cut, to records.
 
-    ``note`` gets the slug of each oddity. Raises ``RemoteProtocolError`` past a limit.
+    ``note`` gets the slug of each oddity.
     """
 
     def __init__(self, limits: StreamLimits, note: Callable[[str], None] = lambda slug: None) -> None:
         self.records = 0
         self.cut = False
         """After ``finish``: the last record was not whole."""
+        self.fault: RemoteProtocolError | None = None
+        """The bytes after the records so far go beyond a limit: nothing more is read."""
         self._limits = limits
         self._kind = _Kind.UNKNOWN
         self._head = b""
@@ -141,40 +143,54 @@ class BodyReader:
         self._total = 0
 
     def feed(self, data: bytes) -> list[Record]:
-        """The records that these bytes complete."""
-        self._total += len(data)
-        if self._total > self._limits.answer:
-            raise RemoteProtocolError(f"the upstream's answer has more than {self._limits.answer} bytes")
-        if self._kind is _Kind.UNKNOWN:
-            data = self._sniff(data)
+        """The records that these bytes complete, as far as the limits go (``fault``)."""
         found: list[Record] = []
-        match self._kind:
-            case _Kind.EVENTS:
-                found = list(self._events.feed(data))
-                if not self.records and len(self._head) < _SAMPLE:
-                    self._head += data[:_SAMPLE]
-            case _Kind.ARRAY:
-                found = [ServerSentEvent("", item) for item in self._objects.feed(data)]
-            case _Kind.OBJECTS:
-                found = self._feed_objects(data)
-            case _Kind.RUBBISH:
-                self._head = (self._head + data)[:_SAMPLE]
+        if self.fault is not None:
+            return found
+        room = self._limits.answer - self._total
+        self._total += len(data)
+        try:
+            for record in self._read(data if len(data) <= room else data[:room]):
+                found.append(record)
+            if len(data) > room:
+                raise RemoteProtocolError(f"the upstream's answer has more than {self._limits.answer} bytes")
+        except RemoteProtocolError as fault:
+            self.fault = fault
         self.records += len(found)
         return found
 
+    def _read(self, data: bytes) -> Iterable[Record]:
+        match self._kind:
+            case _Kind.EVENTS:
+                if not self.records and len(self._head) < _SAMPLE:
+                    self._head += data[:_SAMPLE]
+                return self._events.feed(data)
+            case _Kind.ARRAY:
+                return (ServerSentEvent("", item) for item in self._objects.feed(data))
+            case _Kind.OBJECTS:
+                return self._feed_objects(data)
+            case _Kind.RUBBISH:
+                self._head = (self._head + data)[:_SAMPLE]
+            case _Kind.UNKNOWN if data := self._sniff(data):
+                return self._read(data)
+        return ()
+
     def finish(self) -> list[Record]:
         """The end of the bytes."""
-        found: list[Record] = []
+        if self.fault is not None:
+            return []
+        last: Record | None = None
         if self._kind is _Kind.UNKNOWN:
             self._sniff(b"", final=True)
         if self._kind is _Kind.EVENTS:
-            found = list(self._events.finish())
-            self.cut = self._events.cut
+            last = self._events.finish()
         elif self._first is not None:
-            found = [Document(self._first)]
-        self.cut = self.cut or self._objects.inside
-        self.records += len(found)
-        return found
+            last = Document(self._first)
+        self.cut = self._events.cut or self._objects.inside
+        if last is None:
+            return []
+        self.records += 1
+        return [last]
 
     @property
     def rubbish(self) -> str:
@@ -210,21 +226,20 @@ class BodyReader:
                 self._kind = _Kind.EVENTS
         return text
 
-    def _feed_objects(self, data: bytes) -> list[Record]:
-        found: list[Record] = []
+    def _feed_objects(self, data: bytes) -> Iterator[Record]:
         for item in self._objects.feed(data):
             if self._several:
-                found.append(ServerSentEvent("", item))
+                yield ServerSentEvent("", item)
             elif self._first is None:
                 self._first = item
             else:
                 self._note("body-json-lines")
-                found += [ServerSentEvent("", self._first), ServerSentEvent("", item)]
-                self._first, self._several = None, True
+                first, self._first, self._several = self._first, None, True
+                yield ServerSentEvent("", first)
+                yield ServerSentEvent("", item)
         if self._objects.stopped and self._first is not None:  # a trailer in another form says nothing
-            found.append(Document(self._first))
-            self._first = None
-        return found
+            first, self._first = self._first, None
+            yield Document(first)
 
 
 def describe(body: bytes) -> str:

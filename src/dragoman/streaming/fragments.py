@@ -10,6 +10,7 @@ import msgspec
 from dragoman.canonical.events import ToolKind
 from dragoman.canonical.opaque import Opaque
 from dragoman.streaming.arguments import FreeformArguments, JSONArguments, argument_text
+from dragoman.streaming.blocks import Block
 from dragoman.streaming.freeform import InputReader, InputWriter
 
 
@@ -68,8 +69,8 @@ def _index(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-class Call:
-    """A tool call in the making."""
+class Call(Block):
+    """A tool call in the making; a block of the answer once it is announced."""
 
     __slots__ = (
         "announced",
@@ -90,6 +91,7 @@ class Call:
     )
 
     def __init__(self, fragment: CallFragment, note: Callable[[str], None]) -> None:
+        super().__init__()
         self.index = fragment.index
         self.id = fragment.id
         self.id_taken = False  # another call has this id too

@@ -51,7 +51,7 @@ _NUMBER: dict[_Mode, dict[str, _Mode]] = {
 }
 _NUMBER_MAY_END = frozenset({_M.ZERO, _M.INTEGER, _M.FRACTION, _M.DIGITS})
 _NUMBER_STARTS = {"-": _M.MINUS, "0": _M.ZERO, **dict.fromkeys("123456789", _M.INTEGER)}
-_STRING_MODES = frozenset({_M.STRING, _M.ESCAPE, _M.HEX})
+_STRING, _ESCAPE, _HEX_DIGIT, _LITERAL, _AFTER = _M.STRING, _M.ESCAPE, _M.HEX, _M.LITERAL, _M.AFTER
 
 _Stack = tuple[str, "_Stack"] | None
 
@@ -84,7 +84,12 @@ class JSONPrefix:
     @property
     def whole(self) -> bool:
         """Whether the text is a whole value; a number at the top never is: a digit may follow."""
-        return self._mode is _M.AFTER and self._stack is None
+        return self._mode is _AFTER and self._stack is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the text is a whole value if nothing follows: here a number at the top may be one."""
+        return self._stack is None and (self._mode is _M.AFTER or self._mode in _NUMBER_MAY_END)
 
     def advance(self, text: str) -> bool:
         """Reads on; ``False`` at a character that no value can have there. Then the reading is over.
@@ -93,7 +98,7 @@ class JSONPrefix:
         """
         position, size = 0, len(text)
         while position < size:
-            if self._mode is _M.STRING:
+            if self._mode is _STRING:
                 match = _PLAIN.match(text, position)
                 position = match.end() if match else position
                 if position == size:
@@ -107,9 +112,9 @@ class JSONPrefix:
 
     def _step(self, char: str) -> bool:
         mode = self._mode
-        if mode in _STRING_MODES:
+        if mode is _STRING or mode is _ESCAPE or mode is _HEX_DIGIT:
             return self._in_string(char)
-        if mode is _M.LITERAL:
+        if mode is _LITERAL:
             return self._in_literal(char)
         if mode in _NUMBER:
             following = _NUMBER[mode].get(char)

@@ -9,103 +9,93 @@ its arguments are whole; text between its fragments does not split it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
 from dragoman.canonical import events as e
-from dragoman.canonical.opaque import Opaque
-from dragoman.streaming.toolcalls import Call
-
-
-class Block:
-    """A block in the queue: its events wait in ``pending`` until it is the first."""
-
-    __slots__ = ("call", "closed", "end", "key", "kind", "pending", "proofs")
-
-    def __init__(self, kind: type, key: object, call: Call | None = None) -> None:
-        self.kind = kind
-        self.key = key
-        self.call = call
-        self.pending: list[e.Event] = []
-        self.proofs: list[Opaque] = []
-        self.closed = False
-
-    def closing(self) -> e.Event:
-        """The event that ends a text or reasoning block."""
-        if self.kind is e.TextStart:
-            return e.TextEnd(self.proofs[-1] if self.proofs else None)
-        return e.ReasoningEnd(tuple(self.proofs))
+from dragoman.streaming.blocks import Block, Passage, PassageKind
+from dragoman.streaming.fragments import Call
 
 
 class Sequencer:
-    """Blocks in any order, events in the legal one. ``out`` collects the events; its user empties it."""
+    """Blocks in any order, events in the legal one. ``out`` collects the events; its user empties it.
+
+    ``finish_call`` ends a call whose arguments are whole: it comes back to ``close``.
+    """
 
     def __init__(self, finish_call: Callable[[Call], None]) -> None:
         self.out: list[e.Event] = []
+        self.last: Passage | None = None
+        """The passage that was opened last, closed or not, if no other block was opened after it."""
         self._finish_call = finish_call
         self._queue: deque[Block] = deque()
-        self._calls: dict[int, Block] = {}
-        self._ending = False
+        self._passages: dict[tuple[PassageKind, Hashable], Passage] = {}
+        self._finishing = False  # a call, from within: the queue goes on afterwards, in a loop
 
-    @property
-    def last(self) -> Block | None:
-        """The block that was opened last, if it is still open."""
-        return self._queue[-1] if self._queue else None
+    def latest(self, kind: PassageKind, key: Hashable) -> Passage | None:
+        """The passage of this kind and key (``None``: of any key) that was opened last, closed or not."""
+        return self._passages.get((kind, key))
 
-    def find(self, kind: type, key: object) -> Block | None:
-        """The open block of this kind and key."""
-        return next(
-            (block for block in self._queue if block.kind is kind and block.key == key and not block.closed), None
-        )
+    def find(self, kind: PassageKind, key: Hashable) -> Passage | None:
+        """The same, if it is still open."""
+        passage = self._passages.get((kind, key))
+        return None if passage is None or passage.closed else passage
 
     def open(self, block: Block, start: e.Event) -> None:
         """A block begins, at the end of the queue."""
+        self.last = None
+        if isinstance(block, Passage):
+            self.last = self._passages[block.kind, block.key] = self._passages[block.kind, None] = block
         self._queue.append(block)
         block.pending.append(start)
         self._advance()
 
     def push(self, block: Block, event: e.Event) -> None:
         """More of an open block: live if it is the first."""
-        if self._queue and self._queue[0] is block:
+        if self._queue[0] is block:
             self.out.append(event)
         else:
             block.pending.append(event)
 
-    def close(self, block: Block, end: e.Event | None = None) -> None:
-        """A block ends."""
-        if not block.closed:
-            self.push(block, end if end is not None else block.closing())
-            block.closed = True
-            if not self._ending:
-                self._advance()
+    def feed(self, call: Call, deltas: Sequence[e.ToolCallDelta]) -> None:
+        """More of an open call; also nothing, for an echo that is over may let the next block out."""
+        for delta in deltas:
+            self.push(call, delta)
+        if len(self._queue) > 1 and not self._finishing:
+            self._advance()
+
+    def slip_in(self, passage: Passage, event: e.Event) -> bool:
+        """One more event of a passage that may have ended; false if its end went out."""
+        if not passage.closed:
+            self.push(passage, event)
+        elif passage.pending:
+            passage.pending.insert(-1, event)
+        else:
+            return False
+        return True
+
+    def close(self, block: Block, *ending: e.Event) -> None:
+        """A block ends, with these events."""
+        for event in ending:
+            self.push(block, event)
+        block.closed = True
+        if not self._finishing:
+            self._advance()
+
+    def end(self, passage: Passage) -> None:
+        """A passage ends, unless it has."""
+        if not passage.closed:
+            self.close(passage, *passage.ending())
 
     def add(self, event: e.Event) -> None:
         """A whole block in one event."""
-        block = Block(type(event), None)
+        block = Block()
         block.closed = True
         self.open(block, event)
 
-    # ---- announced calls (toolcalls.Sink)
-
-    def open_call(self, call: Call, start: e.ToolCallStart) -> None:
-        block = self._calls[id(call)] = Block(e.ToolCallStart, None, call)
-        self.open(block, start)
-
-    def feed_call(self, call: Call, deltas: list[e.ToolCallDelta]) -> None:
-        block = self._calls[id(call)]
-        for delta in deltas:
-            self.push(block, delta)
-        if len(self._queue) > 1 and not self._ending:
-            self._advance()
-
-    def end_call(self, call: Call, end: e.ToolCallEnd) -> None:
-        self.close(self._calls[id(call)], end)
-
-    # ---- the end
-
     def drain(self) -> None:
-        """The answer is over: the last text or reasoning ends."""
-        if self._queue and self._queue[-1].call is None:
-            self.close(self._queue[-1])
+        """The answer is over: the last passage ends."""
+        if self.last is not None:
+            self.end(self.last)
 
     @property
     def stuck(self) -> int:
@@ -118,18 +108,18 @@ class Sequencer:
             first = queue[0]
             if first.pending:
                 self.out += first.pending
-                first.pending = []
-            if not first.closed and (len(queue) == 1 or not self._end(first)):
+                first.pending.clear()
+            if not first.closed and (len(queue) == 1 or not self._make_way(first)):
                 return
             queue.popleft()
 
-    def _end(self, block: Block) -> bool:
-        """Ends the first block because another one waits, if it may end."""
-        if block.call is None:
-            self.out.append(block.closing())
-            block.closed = True
-        elif block.call.arguments.settled:
-            self._ending = True
-            self._finish_call(block.call)  # comes back as ``end_call``
-            self._ending = False
-        return block.closed
+    def _make_way(self, first: Block) -> bool:
+        """Ends the first block because another one waits; false if it may not end."""
+        if isinstance(first, Passage):
+            self.out += first.ending()
+            first.closed = True
+        elif isinstance(first, Call) and first.arguments.settled:
+            self._finishing = True
+            self._finish_call(first)
+            self._finishing = False
+        return first.closed

@@ -8,7 +8,8 @@ CRLF end a line: bytes are never decoded before they are cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 import msgspec
 
@@ -28,7 +29,8 @@ class ServerSentEvent(msgspec.Struct, frozen=True):
 class ServerSentEventReader:
     """Bytes in any cut to events. ``cut`` tells after ``finish`` that the last event was not whole.
 
-    ``note`` gets the slug of each oddity. Raises ``RemoteProtocolError`` for an event of more than ``limit`` bytes.
+    ``note`` gets the slug of each oddity. Raises ``RemoteProtocolError`` for an event of more than ``limit`` bytes,
+    once those before it were given.
     """
 
     def __init__(self, limit: int, note: Callable[[str], None]) -> None:
@@ -42,8 +44,8 @@ class ServerSentEventReader:
         self._event = ""
         self._data: list[bytes] = []
 
-    def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The events that these bytes complete."""
+    def feed(self, data: bytes) -> Iterator[ServerSentEvent]:
+        """The events that these bytes complete; to be iterated to its end."""
         if self._after_cr and data[:1] == b"\n":
             data = data[1:]
             self._after_cr = False
@@ -55,24 +57,24 @@ class ServerSentEventReader:
         if b"\n" not in data:
             self._parts.append(data)
             self._pending += len(data)
-            self._bound(self._pending)
-            return []
+            if self._size + self._pending > self._limit:
+                self._refuse()
+            return
         if self._parts:
             self._parts.append(data)
             data = b"".join(self._parts)
         lines = data.split(b"\n")
         rest = lines.pop()
         self._parts, self._pending = [rest] if rest else [], len(rest)
-        events: list[ServerSentEvent] = []
         for line in lines:
             if line:
                 self._field(line)
             elif event := self._dispatch():
-                events.append(event)
-        self._bound(len(rest))
-        return events
+                yield event
+        if self._size + self._pending > self._limit:
+            self._refuse()
 
-    def finish(self) -> list[ServerSentEvent]:
+    def finish(self) -> ServerSentEvent | None:
         """The end of the bytes: an event whose blank line is missing counts if it is whole."""
         line = b"".join(self._parts)
         self._parts = []
@@ -80,16 +82,17 @@ class ServerSentEventReader:
             self._field(line)
         event = self._dispatch()
         if event is None:
-            return []
+            return None
         if event.data != DONE and not _is_json(event.data):
             self.cut = True
-            return []
+            return None
         self._note("sse-no-final-blank-line")
-        return [event]
+        return event
 
     def _field(self, line: bytes) -> None:
         self._size += len(line)
-        self._bound(0)
+        if self._size > self._limit:
+            self._refuse()
         name, _, value = line.partition(b":")
         if value[:1] == b" ":
             value = value[1:]
@@ -118,9 +121,8 @@ class ServerSentEventReader:
             return None
         return ServerSentEvent(event, data)
 
-    def _bound(self, pending: int) -> None:
-        if self._size + pending > self._limit:
-            raise RemoteProtocolError(f"the upstream sent an event of more than {self._limit} bytes")
+    def _refuse(self) -> NoReturn:
+        raise RemoteProtocolError(f"the upstream sent an event of more than {self._limit} bytes")
 
 
 def _is_json(data: bytes) -> bool:

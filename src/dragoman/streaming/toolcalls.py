@@ -22,7 +22,7 @@ text, or its end). Until then the id and the name may still come, grow or be rep
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -41,9 +41,9 @@ __all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
 class Sink(Protocol):
     """Where announced calls go: the sequencer."""
 
-    def open_call(self, call: Call, start: ToolCallStart) -> None: ...
-    def feed_call(self, call: Call, deltas: list[ToolCallDelta]) -> None: ...
-    def end_call(self, call: Call, end: ToolCallEnd) -> None: ...
+    def open(self, block: Call, start: ToolCallStart) -> None: ...
+    def feed(self, call: Call, deltas: Sequence[ToolCallDelta]) -> None: ...
+    def close(self, block: Call, *ending: ToolCallEnd) -> None: ...
 
 
 class ToolCallAssembler:
@@ -156,9 +156,9 @@ class ToolCallAssembler:
             self._announce(call)
         self._flush(call)
         if call.form is not None and (rest := call.form.finish()):
-            self._sink.feed_call(call, [ToolCallDelta(rest)])
+            self._sink.feed(call, [ToolCallDelta(rest)])
         self.incomplete = self.incomplete or not complete
-        self._sink.end_call(call, ToolCallEnd(complete, call.late_signature))
+        self._sink.close(call, ToolCallEnd(complete, call.late_signature))
 
     # ---- which call?
 
@@ -359,7 +359,7 @@ class ToolCallAssembler:
             namespace=call.namespace or tool.namespace,
             native=call.native,
         )
-        self._sink.open_call(call, start)
+        self._sink.open(call, start)
 
     def _id_of(self, call: Call) -> str:
         """The call's own id if it may be used, else a minted one or an alias; unique in the answer."""
@@ -379,4 +379,4 @@ class ToolCallAssembler:
         if call.form is not None:
             texts = map(call.form.feed, (delta.text for delta in deltas))
             deltas = [ToolCallDelta(text) for text in texts if text]
-        self._sink.feed_call(call, deltas)  # also none: an echo that is over may let the next block out
+        self._sink.feed(call, deltas)  # also none: an echo that is over may let the next block out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Union, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -81,7 +81,7 @@ def _struct(name: str, function: Callable[..., Any], parameters: list[inspect.Pa
         if parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
-            fields.append((parameter.name, Union[kind, msgspec.UnsetType], msgspec.UNSET)  # noqa: UP007 - `|` takes no forward references)
+            fields.append((parameter.name, kind | msgspec.UnsetType, msgspec.UNSET))
     try:
         return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
     except (TypeError, ValueError) as error:

@@ -111,7 +111,7 @@ class McpToolset:
         except Exception as failure:
             if not isinstance(failure, MCPError | RuntimeError | ValidationError):
                 _log.warning("a call of %s of the server %s failed: %s", name, self.name, type(failure).__name__)
-            return failed(f"The tool failed: {self._in_words(failure)}")
+            return failed(f"The server {self.name} of this tool failed: {self._in_words(failure)}")
         finally:
             self._calls -= 1
 
@@ -136,7 +136,7 @@ class McpToolset:
 
     async def _own(self) -> None:
         loop = asyncio.get_running_loop()
-        pause = self._patience.pause
+        pause, told = self._patience.pause, ""
         while not self._closing:
             began = loop.time()
             self._ended = False
@@ -146,7 +146,9 @@ class McpToolset:
             if loop.time() - began > self._patience.steady:
                 pause = self._patience.pause
             self.state = ToolsetState("down", f"{why}; next attempt after {pause:g} s")
-            _log.warning("the tool server %s is down: %s", self.name, why)
+            if why != told:
+                _log.warning("the tool server %s is down: %s", self.name, why)
+                told = why
             self._settled.set()
             await self._rest(pause)
             pause = min(2 * pause, self._patience.longest_pause)
@@ -251,13 +253,13 @@ class McpToolset:
                 async with client.listen(tools_list_changed=True) as subscription:
                     if not subscription.honored.tools_list_changed:
                         return
+                    self._look()  # nobody told of what happened before
                     async for _ in subscription:
                         self._look()
             except (ListenNotSupportedError, MCPError):
                 return
             except SubscriptionLost:
-                pass
-            self._look()  # what happened meanwhile was not told
+                self._look()
             await anyio.sleep(pause)
             pause = min(2 * pause, self._patience.longest_pause)
 
@@ -270,7 +272,9 @@ class McpToolset:
     def _notice(self, what: Literal["ended", "failed"]) -> None:
         if what == "ended":
             self._ended = True
-            self._client, self.tools = None, ()
+            if self._client is not None:
+                self._client, self.tools = None, ()
+                self.state = ToolsetState("down", "it ended")
         self._look()
 
     def _look(self) -> None:
@@ -281,7 +285,7 @@ class McpToolset:
             failure = failure.exceptions[0]
         match failure:
             case MCPError() if failure.code == m.CONNECTION_CLOSED and failure.message == "Connection closed":
-                return "the server ended"
+                return "it ended"
             case MCPError() | RuntimeError() | _LostError():
                 return scrubbed(str(failure), self._secrets)[:_LONGEST]
             case TimeoutError():
@@ -289,7 +293,9 @@ class McpToolset:
             case OSError():
                 return f"it cannot be started: {failure.strerror or type(failure).__name__}"
             case ValidationError():
-                return "the server's answer is not what the protocol wants"
+                first = failure.errors(include_input=False, include_url=False)[0]
+                place = ".".join(map(str, first["loc"]))
+                return f"an answer that is not as the protocol wants it: {place}: {first['msg']}"[:_LONGEST]
             case _:
                 return type(failure).__name__
 

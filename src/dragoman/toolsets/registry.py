@@ -10,15 +10,17 @@ import asyncio
 import logging
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dragoman import jsontext
-from dragoman.toolsets.interface import Toolset, ToolOutcome, ToolSpec, failed
+from dragoman.toolsets.interface import ToolOutcome, Toolset, ToolSpec, failed
 from dragoman.toolsets.results import ResultLimits, fitted
-from dragoman.toolsets.schemas import ArgumentChecker
 from dragoman.toolsets.settings import Approval, matches
+
+if TYPE_CHECKING:
+    from dragoman.toolsets.schemas import ArgumentChecker
 
 _log = logging.getLogger(__name__)
 
@@ -37,10 +39,14 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A call that a model made: the offered name and the text of its arguments."""
+    """A call that a model made: the server, its own name of the tool, the text of the arguments."""
 
+    server: str
     tool: str
     arguments: str
+
+    def __str__(self) -> str:
+        return f"{self.tool} of {self.server}"
 
 
 class Toolbox:
@@ -88,33 +94,35 @@ class Toolbox:
         return fitted(await self._outcome(wanted, within), self._limits)
 
     async def _outcome(self, wanted: Wanted, within: float) -> ToolOutcome:
-        found = self._find(wanted.tool)
+        found = self._find(wanted.server, wanted.tool)
         if found is None:
-            return failed(f"The tool {wanted.tool} is not there at the moment.")
+            return failed(f"The tool {wanted} is not there at the moment.")
         member, tool = found
         if not member.approval.allows(tool.name):
-            return failed(f"The tool {wanted.tool} was not run: the operator of this gateway denies it.")
+            return failed(f"The tool {wanted} was not run: the operator of this gateway denies it.")
         try:
             arguments = _read(wanted.arguments)
             if mistakes := self._checker(tool).mistakes(arguments):
                 raise ValueError("the arguments do not fit its schema: " + "; ".join(mistakes))
         except ValueError as error:
-            return failed(f"The tool {wanted.tool} was not run: {error}")
+            return failed(f"The tool {wanted} was not run: {error}")
         seconds = min(member.timeout, within)
+        if seconds <= 0:
+            return failed(f"The tool {wanted} was not run: no time is left.")
         try:
             async with asyncio.timeout(seconds):
                 return await member.toolset.call(tool.name, arguments)
         except TimeoutError:
-            return failed(f"The tool {wanted.tool} gave no result within {max(seconds, 0):.3g} seconds.")
+            return failed(f"The tool {wanted} gave no result within {seconds:.3g} seconds.")
         except Exception as error:  # a mistake of ours: the request goes on all the same
-            _log.exception("the call of %s failed: %s", wanted.tool, type(error).__name__)
-            return failed(f"The tool {wanted.tool} failed.")
+            _log.exception("the call of %s failed: %s", wanted, type(error).__name__)
+            return failed(f"The tool {wanted} failed.")
 
-    def _find(self, offered: str) -> tuple[Member, ToolSpec] | None:
+    def _find(self, server: str, name: str) -> tuple[Member, ToolSpec] | None:
         for member in self.members:
-            for tool in member.toolset.tools:
-                if tool.offered == offered:
-                    return member, tool
+            if member.toolset.name == server:
+                found = next((tool for tool in member.toolset.tools if tool.name == name), None)
+                return (member, found) if found is not None else None
         return None
 
     def _checker(self, tool: ToolSpec) -> ArgumentChecker:
@@ -122,6 +130,8 @@ class Toolbox:
         known = self._checkers.get(tool.offered)
         if known is not None and (known[0] is tool or known[0].schema == tool.schema):
             return known[1]
+        from dragoman.toolsets.schemas import ArgumentChecker  # needs the extra, which a gateway without tools lacks
+
         checker = ArgumentChecker(tool.schema)
         self._checkers[tool.offered] = (tool, checker)
         return checker

@@ -158,7 +158,7 @@ class ToolsetSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     mcp: McpSettings | None = None
     python: FunctionPath | None = None
-    models: list[str] = ["*"]
+    models: list[str] = msgspec.field(default_factory=lambda: ["*"])
     approval: Approval = Approval()
     timeout: Positive | None = None
 

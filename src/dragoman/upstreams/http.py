@@ -1,172 +1,111 @@
-"""A server behind a URL, through aiohttp.
+"""A server behind a URL, over a small HTTP/1.1 client of our own (docs/decisions/0012-own-http-client.md).
 
-One session, and so one pool of connections, for all upstreams of a gateway (``HttpSession``). No
-redirects (they would carry key and prompt elsewhere), no cookies, no proxy from the environment,
-certificates verified. Foreign exceptions become ``UpstreamError`` here and nowhere else.
+No redirects (they would carry key and prompt elsewhere), no cookies, no proxy, certificates verified.
+Foreign exceptions become ``UpstreamError`` here and nowhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
+import functools
+import re
+import ssl
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
-from typing import Any, NoReturn
-
-import aiohttp
-from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError
-from yarl import URL
+from urllib.parse import urlsplit
 
 from dragoman import jsontext
-from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.canonical.errors import ErrorKind
 from dragoman.dialects.contract import UpstreamRequest
+from dragoman.upstreams.answer import HttpAnswer, failed
+from dragoman.upstreams.connection import Connection
 from dragoman.upstreams.interface import UpstreamError
+from dragoman.upstreams.pool import Pool
 
-_READ_BUFFER = 1 << 16
-_HEADER_BYTES = 1 << 16
-_FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
-"""What aiohttp raises for a broken connection or a broken answer (a time-out is an ``OSError``)."""
-
-
-class HttpSession:
-    """The shared pool of connections: opened with the first request, as that needs a running event loop."""
-
-    def __init__(self) -> None:
-        self._client: aiohttp.ClientSession | None = None
-
-    @property
-    def client(self) -> aiohttp.ClientSession:
-        if self._client is None:
-            trace = aiohttp.TraceConfig()
-            trace.on_connection_reuseconn.append(_note_reuse)
-            self._client = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,
-                trace_configs=[trace],
-                read_bufsize=_READ_BUFFER,
-                max_line_size=_HEADER_BYTES,
-                max_field_size=_HEADER_BYTES,
-            )
-        return self._client
-
-    async def aclose(self) -> None:
-        """Closes what is open; a later request opens a pool again."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+_TARGET = re.compile(r"/[\x21-\x7e]*\Z")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*\Z")
+"""What may stand in a request: nothing that could end a line of it."""
 
 
-async def _note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-    context.trace_request_ctx["reused"] = True
-
-
-class HttpAnswer:
-    """``UpstreamAnswer`` over an aiohttp response."""
-
-    def __init__(self, upstream: str, response: aiohttp.ClientResponse) -> None:
-        self.status = response.status
-        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
-        self._upstream = upstream
-        self._response = response
-        connection = response.connection  # none if the body came with the head
-        if connection is not None and connection.protocol is not None and (closed := connection.protocol.closed):
-            closed.add_done_callback(self._lost)
-
-    def _lost(self, closed: asyncio.Future[None]) -> None:
-        """aiohttp does not tell a reader of a body that cannot be parsed (a bad chunk size): it would wait on."""
-        content = self._response.content
-        if not closed.cancelled() and (content.is_eof() or content.exception() or closed.exception()):
-            return
-        content.set_exception(aiohttp.ClientPayloadError())
-
-    async def read(self) -> bytes:
-        content = self._response.content
-        try:
-            return await content.readany()
-        except _FAILURES as failure:
-            # aiohttp raises before it gives what came before the failure.
-            if rest := content._read_nowait(-1):
-                return rest
-            _fail(self._upstream, failure, "broke off its answer")
-
-    def close(self) -> None:
-        self._response.close()
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities of the system (or of ``SSL_CERT_FILE``); names are checked."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 class HttpUpstream:
-    """``Upstream`` for a base URL. ``headers`` go with every request, over those of the dialect."""
+    """``Upstream`` for a base URL. ``headers`` go with every request, over those of the dialect.
+
+    ``connect``: seconds that name, connection and TLS may take together. ``tls`` is for tests.
+    """
 
     def __init__(
         self,
-        session: HttpSession,
         *,
         name: str,
         dialect: str,
         base_url: str,
         headers: Mapping[str, str],
         connect: float,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.dialect = dialect
         self.models: Sequence[str] = ()
-        self._session = session
+        parts = urlsplit(base_url)
+        secure, host = parts.scheme == "https", parts.hostname or ""
         self._name = name
-        self._base_url = base_url
+        self._path = parts.path
+        self._host = f"[{host}]" if ":" in host else host
+        if parts.port is not None and parts.port != (443 if secure else 80):
+            self._host += f":{parts.port}"
         self._headers = {name.lower(): value for name, value in headers.items()}
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect)
+        self._connect = connect
+        self._pool = Pool(host, parts.port or (443 if secure else 80), (tls or _trusted()) if secure else None)
 
     async def send(self, request: UpstreamRequest) -> HttpAnswer:
-        url = URL(self._base_url + request.path, encoded=True)
+        written = self._written(request)
+        connection = self._pool.take()
+        if connection is not None:
+            try:
+                return await connection.ask(self._name, written)
+            except UpstreamError:
+                if not connection.unheard:
+                    raise
+        connection = await self._connected()
+        return await connection.ask(self._name, written)
+
+    async def aclose(self) -> None:
+        self._pool.close()
+
+    async def _connected(self) -> Connection:
+        try:
+            async with asyncio.timeout(self._connect):
+                return await self._pool.connect()
+        except TimeoutError as failure:
+            kind, what = ErrorKind.UPSTREAM_TIMEOUT, "could not be reached in time"
+            raise failed(self._name, what, kind) from failure
+        except ssl.SSLCertVerificationError as failure:
+            raise failed(self._name, "has no valid certificate") from failure
+        except OSError as failure:
+            raise failed(self._name, "cannot be reached") from failure
+
+    def _written(self, request: UpstreamRequest) -> bytes:
         body = jsontext.render(request.body)
         headers = {
-            "content-type": "application/json",
+            "host": self._host,
+            "accept": "*/*",
             "accept-encoding": "identity",  # a compressor at the other side would hold events back
+            "content-type": "application/json",
             "user-agent": "dragoman",
             **{name.lower(): value for name, value in request.headers.items()},
             **self._headers,
+            "content-length": str(len(body)),
         }
-        while True:
-            context: dict[str, bool] = {}
-            try:
-                response = await self._session.client.request(
-                    request.method,
-                    url,
-                    data=body,
-                    headers=headers,
-                    allow_redirects=False,
-                    timeout=self._timeout,
-                    trace_request_ctx=context,
-                )
-            except _FAILURES as failure:
-                # A kept connection that the upstream closed as the request came: it was not read, so
-                # ask again. Each try takes a connection out of the pool, so this ends.
-                if context.get("reused") and _nothing_read(failure):
-                    continue
-                _fail(self._name, failure, "gave no answer that can be read")
-            return HttpAnswer(self._name, response)
-
-    async def aclose(self) -> None:
-        """Closes the session, for all that share it."""
-        await self._session.aclose()
-
-
-def _nothing_read(failure: Exception) -> bool:
-    """Whether the connection ended before a byte of the answer came."""
-    if isinstance(failure, aiohttp.ServerDisconnectedError):
-        return isinstance(failure.message, str)  # else it is the head that began
-    return isinstance(failure, ConnectionResetError | BrokenPipeError) or (
-        isinstance(failure, aiohttp.ClientOSError) and failure.errno in (errno.ECONNRESET, errno.EPIPE)
-    )
-
-
-def _fail(upstream: str, failure: Exception, otherwise: str) -> NoReturn:
-    kind, what = ErrorKind.BAD_UPSTREAM, otherwise
-    if isinstance(failure, TimeoutError):
-        kind, what = ErrorKind.UPSTREAM_TIMEOUT, "could not be reached in time"
-    elif isinstance(failure, aiohttp.ClientConnectorCertificateError):
-        what = "has no valid certificate"
-    elif isinstance(failure, aiohttp.ClientConnectorError):
-        what = "cannot be reached"
-    elif isinstance(failure, ContentEncodingError):
-        what = "sent an encoding that was not asked for, or broken"
-    raise UpstreamError(Error(kind=kind, message=f"the upstream {upstream!r} {what}")) from failure
+        target = self._path + request.path
+        sane = _TARGET.match(target) and all(_NAME.match(n) and _VALUE.match(v) for n, v in headers.items())
+        if not sane:
+            raise failed(self._name, "cannot be asked this: the request has no form in HTTP", ErrorKind.SERVER)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        return f"{request.method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body

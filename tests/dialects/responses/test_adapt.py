@@ -76,6 +76,8 @@ def test_reasoning_that_is_stored_nowhere_goes() -> None:
     assert adapted(input=[empty]).body["input"] == [empty]
     raw = {**empty, "content": [{"type": "reasoning_text", "text": "Hm."}]}
     assert adapted(input=[raw], store=False).body["input"] == [raw]
+    unnamed = {name: value for name, value in raw.items() if name != "id"}
+    assert adapted(input=[unnamed], store=False).body["input"] == [unnamed]
 
 
 def test_what_led_to_an_item_takes_its_id_along() -> None:

@@ -28,6 +28,9 @@ BODY: JSON = {
         {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "a"}]},
         {"type": "custom_tool_call", "call_id": "d", "name": "patch", "input": "x"},
         {"type": "mcp_call", "id": "mcp_1"},
+        {"role": "developer", "content": [{"type": "input_text", "text": "a"}]},
+        {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "more"}]},
+        {"role": "assistant", "id": "msg_1", "content": "a"},
     ],
     "tools": [
         {"type": "function", "name": "run", "parameters": {}},
@@ -40,7 +43,6 @@ BODY: JSON = {
     "max_output_tokens": 5,
     "metadata": {"a": "b"},
     "include": ["x"],
-    "previous_response_id": "resp_1",
 }
 ODD: list[Any] = [None, 0, -1, 1.5, float("inf"), "", "x", [], {}, [[]], [None], {"type": None}, True]
 
@@ -53,8 +55,19 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
             yield from places(value[step], (*place, step))
 
 
+PLAIN = Facts(
+    structured_output=False,
+    mid_conversation_system=False,
+    assistant_prefill=False,
+    signing_upstream=False,
+    exclusive_sampling=True,
+    max_output_tokens=3,
+)
+
+
+@pytest.mark.parametrize("facts", [Facts(), PLAIN, Facts(stateless_upstream=True, reasoning_model=True)])
 @pytest.mark.parametrize("place", list(places(BODY)), ids=lambda place: ".".join(map(str, place)))
-def test_odd_values_are_served_or_refused_by_name(place: tuple[Any, ...]) -> None:
+def test_odd_values_are_served_or_refused_by_name(place: tuple[Any, ...], facts: Facts) -> None:
     for odd in ODD:
         body: Any = copy.deepcopy(BODY)
         target = body
@@ -64,7 +77,7 @@ def test_odd_values_are_served_or_refused_by_name(place: tuple[Any, ...]) -> Non
         refused, sent = None, {}
         try:
             request = DIALECT.parse_request(body, None, None)
-            sent = DIALECT.adapt_request(body, request, Facts()).body
+            sent = DIALECT.adapt_request(body, request, facts).body
         except InvalidRequest as refusal:
             refused = refusal.error
         assert (refused is None) == ("model" in sent), odd

@@ -181,12 +181,10 @@ def test_ids_of_other_dialects_are_not_given_on() -> None:
 
 
 def test_an_id_that_two_items_have_is_given_once() -> None:
-    events = [
-        START,
-        *(e.TextStart(item_id="msg_1"), e.TextDelta("a"), e.TextEnd()),
+    events: list[e.Event] = [
+        *(START, e.TextStart(item_id="msg_1"), e.TextDelta("a"), e.TextEnd()),
         *(e.ReasoningStart(item_id="rs_1"), e.ReasoningDelta("b"), e.ReasoningEnd()),
-        *(e.TextStart(item_id="msg_1"), e.TextDelta("c"), e.TextEnd()),
-        STOP,
+        *(e.TextStart(item_id="msg_1"), e.TextDelta("c"), e.TextEnd(), STOP),
     ]
     ids = [item["id"] for item in checked(*events)[-1]["response"]["output"]]
     assert ids[:2] == ["msg_1", "rs_1"]

@@ -41,7 +41,7 @@ def assistant(*parts: Part) -> Message:
 
 def said(role: str, text: str) -> JSON:
     kind = "output_text" if role == "assistant" else "input_text"
-    more = {"annotations": []} if role == "assistant" else {}
+    more: JSON = {"annotations": []} if role == "assistant" else {}
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text, **more}]}
 
 

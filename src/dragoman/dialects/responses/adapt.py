@@ -94,7 +94,7 @@ class _Items:
         if kind == "item_reference" or (kind is None and "role" not in item and "id" in item):
             return self._reference(item, path)
         if kind == "reasoning":
-            return self._reasoning(self._named(item, keep=True), path)
+            return self._reasoning(item, path)
         if role != "assistant" and kind not in ("function_call", "custom_tool_call"):
             self._parted = False
         item = self._named(item, keep=False)
@@ -133,11 +133,13 @@ class _Items:
         """Reasoning that can stand: what holds nothing but its id cannot be found again where nothing is
         stored (Kilo-Org/kilocode#10197). ``summary`` is demanded (newo-ether/Agora#141)."""
         self._begun = True
+        made_here = is_minted(item.get("id"))
+        item = self._named(item, keep=True)
         self._parted = "id" not in item
         proof = text_of(item.get("encrypted_content"))
         sealed = proof is not None and unseal(proof) is not None
         said = bool(item.get("summary") or item.get("content"))
-        known = not self._parted and (self._stored or said)
+        known = not made_here and (self._stored or said)
         if sealed and said and self._text:
             item = {name: value for name, value in item.items() if name != "encrypted_content"}
             self._losses.append(Loss(f"{path}.encrypted_content", "a proof of reasoning goes back to its origin only"))

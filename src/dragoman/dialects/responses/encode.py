@@ -303,6 +303,9 @@ class ResponsesEncoder(StreamEncoder):
         for raw in event.items if event.origin == NAME else ():
             self._whole(self._maker.hosted(raw))
 
+    def tool_run(self, event: e.ToolRun) -> None:
+        self._whole(make.tool_run(event))
+
     def media(self, event: e.Media) -> None:
         item = self._maker.image(event)
         if item is not None:

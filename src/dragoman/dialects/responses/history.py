@@ -24,10 +24,11 @@ from dragoman.canonical.request import (
     Text,
     ToolCall,
     ToolResult,
+    ToolRun,
 )
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.parts import parse_content
-from dragoman.dialects.responses.wire import JSON, NAME, is_minted, list_of, object_of, text_of
+from dragoman.dialects.responses.wire import JSON, NAME, RUN_ID, is_minted, list_of, object_of, text_of
 from dragoman.streaming.arguments import argument_text
 
 _CALLS = ("function_call", "custom_tool_call")
@@ -98,6 +99,9 @@ class HistoryReader:
             self._native(kind, item, path)
 
     def _native(self, kind: str, item: JSON, path: str) -> None:
+        if kind == "mcp_call" and (shown := text_of(item.get("id"))) and shown.startswith(RUN_ID):
+            self._add(Role.ASSISTANT, ToolRun(id=original(shown[len(RUN_ID) :])))
+            return
         if kind in _BOUND:
             self.bound.append(path)
         if kind in ("additional_tools", "tool_search_output"):

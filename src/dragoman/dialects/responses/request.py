@@ -107,8 +107,8 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
 
 def _messages(raw: _Body, history: HistoryReader, *, needed: bool) -> tuple[Message, ...]:
     given = raw.raw.get("input")
-    if given is None and needed:
-        raise refused("input is required", "input")
+    if given in (None, [], "") and needed:
+        raise refused("input is required, and not empty", "input")
     messages = history.read([] if given is None else given)
     instructions = raw.text("instructions")
     return messages if instructions is None else (Message(Role.SYSTEM, (Text(text=instructions),)), *messages)

@@ -13,7 +13,17 @@ from dragoman.canonical.opaque import Opaque, seal
 from dragoman.canonical.request import OutputFormat, Request, Role, Text
 from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
 from dragoman.dialects.responses.tools import declared_tools, render_choice
-from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PARAGRAPH, PREFIXES, REASONS, RESPONSE_PREFIX, mint
+from dragoman.dialects.responses.wire import (
+    IMAGE_CALL,
+    JSON,
+    NAME,
+    PARAGRAPH,
+    PREFIXES,
+    REASONS,
+    RESPONSE_PREFIX,
+    RUN_ID,
+    mint,
+)
 from dragoman.streaming.encoder import EncodeContext
 
 
@@ -268,7 +278,21 @@ def _items(block: Block, maker: Maker, last: JSON) -> list[JSON]:
             item = maker.image(block)
             return [] if item is None else [item]
         case ToolRun():
-            return []
+            return [tool_run(block)]
+
+
+def tool_run(run: ToolRun) -> JSON:
+    """A tool that the gateway ran, as an item of the MCP tools that the API runs: no client calls those."""
+    return {
+        "id": RUN_ID + run.id,
+        "type": "mcp_call",
+        "server_label": run.server,
+        "name": run.name,
+        "arguments": run.arguments,
+        "status": "failed" if run.error else "completed",
+        "output": None if run.error else run.output,
+        "error": (run.output or "the tool failed") if run.error else None,
+    }
 
 
 def _text_items(block: TextBlock, maker: Maker, last: JSON) -> list[JSON]:

@@ -15,7 +15,7 @@ from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.dialects.contract import State
 from dragoman.dialects.responses.errors import refused
-from dragoman.dialects.responses.wire import JSON, MARK, NAME, PREFIXES, RESPONSE_PREFIX, mint, text_of
+from dragoman.dialects.responses.wire import JSON, MARK, NAME, PREFIXES, RESPONSE_PREFIX, text_of
 from dragoman.streaming.ids import Ids
 
 _LEAST, _MOST, _USUAL = 1, 100, 20
@@ -47,7 +47,7 @@ def expand(body: JSON, before: Sequence[JSON] | None, known: Mapping[str, JSON])
     """The body with the items before it, and with the items that it names, as far as they are known."""
     if before is None and not known:
         return body
-    own = [known.get(_reference(item) or "", item) for item in _listed(body.get("input"))]
+    own = [known.get(_reference(item) or "", item) for item in map(_object, _listed(body.get("input")))]
     out = {**body, "input": [*(before or ()), *own]}
     if before is not None:
         del out["previous_response_id"]
@@ -81,7 +81,7 @@ def echo(id: str, before: str | None) -> JSON:
 
 def new_id(seed: str) -> str:
     """The id of a response that is kept here."""
-    return mint(Ids(f"{seed}:kept"), RESPONSE_PREFIX)
+    return Ids(f"{seed}:kept")(RESPONSE_PREFIX)
 
 
 def missing(id: str) -> Error:
@@ -142,6 +142,11 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
+def _object(raw: Any) -> JSON:
+    """An entry of ``input``, which may be a mere text."""
+    return raw if isinstance(raw, dict) else {"role": "user", "content": raw}
+
+
 def _reference(item: Any) -> str | None:
     """The id in an ``item_reference``, which may come without its type."""
     if not isinstance(item, dict):
@@ -154,8 +159,7 @@ def _reference(item: Any) -> str | None:
 
 def _item(raw: Any) -> JSON:
     """An entry of ``input`` in its long form."""
-    if not isinstance(raw, dict):
-        raw = {"role": "user", "content": raw}
+    raw = _object(raw)
     if raw.get("type") or "role" not in raw:
         item = dict(raw)
     else:

@@ -94,6 +94,8 @@ PARAGRAPH = "\n\n"
 
 MARK = "dgm"
 RESPONSE_PREFIX = "resp_" + MARK
+RUN_ID = f"mcp_{MARK}run_"
+"""Begins the ids under which clients are shown the calls that the gateway ran (``events.ToolRun``)."""
 _MINTED = re.compile("[a-z]+_" + MARK + "[0-9a-f]{24}")
 
 

@@ -1,0 +1,241 @@
+"""One answer as it comes in: httptools reads the head and takes the frames off the body.
+
+A delta costs one call of the event loop, one of the parser, and one future if somebody waits. What comes
+while nobody waits is kept, and given in one piece to the next read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NoReturn, Protocol
+
+import httptools
+
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.upstreams.interface import UpstreamError
+from dragoman.upstreams.unpacking import Unpacker
+
+HEAD_BYTES = 1 << 16
+"""What a head may have, with those of interim answers before it; and trailers."""
+HELD_BYTES = 1 << 16
+"""What is kept for a reader that does not come, before the connection is read no more. Beyond it there can be
+what the event loop takes from a socket at once (256 KiB)."""
+
+_NO_ANSWER = "gave no answer that can be read"
+_BROKEN = "broke off its answer"
+_ENCODING = "sent an encoding that was not asked for, or broken"
+
+
+class Line(Protocol):
+    """What an answer needs of the connection that it comes on."""
+
+    def hold(self) -> None:
+        """Nothing is read from it until ``go_on``."""
+
+    def go_on(self) -> None: ...
+
+    def over(self, *, keep: bool) -> None:
+        """The answer has ended; with ``keep`` another request may follow on the connection."""
+
+    def abort(self) -> None:
+        """Ends the connection at once."""
+
+
+class HttpAnswer:
+    """``UpstreamAnswer``; also what the parser calls. ``upstream`` is the name that errors give."""
+
+    __slots__ = (
+        *("headers", "on_body", "silent", "status"),
+        *("_barren", "_ended", "_failure", "_head_size", "_held", "_holding", "_keep", "_line", "_lines"),
+        *("_parser", "_pieces", "_to_the_end", "_unpacker", "_upstream", "_waiter"),
+    )
+
+    def __init__(self, upstream: str, line: Line) -> None:
+        self.status = 0
+        self.headers: Mapping[str, str] = {}
+        self.silent = True
+        """Whether not a byte of it has come."""
+        self._upstream = upstream
+        self._line = line
+        self._pieces: list[bytes] = []
+        self._waiter: asyncio.Future[None] | None = None
+        self._ended = False
+        self._failure = ""
+        """How it failed, in the words that follow the upstream's name."""
+        self._keep = False
+        self._to_the_end = False
+        """Whether the end of the connection is the end of the body."""
+        self._unpacker: Unpacker | None = None
+        self._lines: dict[str, str] = {}
+        self._head_size = 0
+        self._barren = 0
+        """Bytes since the last piece of the body."""
+        self._held = 0
+        self._holding = False
+        self.on_body = self._pieces.append  # the parser's call for each piece, without a detour
+        self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+
+    # ---- for the exchange
+
+    async def begun(self) -> None:
+        """Returns once the head is known. Raises ``UpstreamError``."""
+        while not self.status:
+            if self._failure:
+                self._fail(self._failure)
+            await self._news()
+
+    async def read(self) -> bytes:
+        if self._unpacker is not None:
+            return await self._unpacked(self._unpacker)
+        while not self._pieces:
+            if self._ended:
+                return b""
+            if self._failure:
+                self._fail(self._failure)
+            await self._news()
+        return self._take()
+
+    def close(self) -> None:
+        over = self._ended or self._failure
+        self._ended, self._failure, self._unpacker = True, "", None
+        self._pieces.clear()
+        if not over:
+            self._line.abort()
+
+    async def _news(self) -> None:
+        """Returns after something came, which need not be a piece of the body."""
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+
+    def _take(self) -> bytes:
+        pieces = self._pieces
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        self._barren = self._held = 0
+        if self._holding:
+            self._holding = False
+            self._line.go_on()
+        return data
+
+    async def _unpacked(self, unpacker: Unpacker) -> bytes:
+        try:
+            while not (data := unpacker.take()):
+                while not self._pieces:
+                    if self._ended:
+                        if not unpacker.whole:
+                            self._fail(_ENCODING)
+                        return b""
+                    if self._failure:
+                        self._fail(self._failure)
+                    await self._news()
+                unpacker.feed(self._take())
+        except ValueError:
+            self._fail(_ENCODING)
+        return data
+
+    def _fail(self, what: str) -> NoReturn:
+        raise failed(self._upstream, what)
+
+    # ---- from the connection
+
+    def receive(self, data: bytes) -> None:
+        """More bytes of the connection."""
+        parser = self._parser
+        if parser is None:
+            return
+        self.silent = False
+        try:
+            parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            # Bytes behind an answer that is whole are nobody's; they make the connection unusable.
+            self._keep = False
+            if not self._ended:
+                self._break()
+        if self._ended:
+            self._parser = None
+            if self._holding:
+                self._holding = False
+                self._line.go_on()
+            self._line.over(keep=self._keep)
+        elif not self._pieces:
+            self._barren += len(data)
+            if self._barren > HEAD_BYTES:
+                self._break()
+        waiter = self._waiter
+        if waiter is None:
+            self._hold(len(data))
+        elif not waiter.done():
+            waiter.set_result(None)
+
+    def lost(self, *, broken: bool) -> None:
+        """The connection has ended; ``broken``: not by the other side's will."""
+        if self._to_the_end and not broken and not self._failure:
+            self._ended = True
+        elif not self._ended and not self._failure:
+            self._failure = self._in_words()
+        self._parser = None
+        self._wake()
+
+    def _break(self) -> None:
+        self._failure = self._in_words()
+        self._parser = None
+        self._line.abort()
+
+    def _in_words(self) -> str:
+        return _BROKEN if self.status else _NO_ANSWER
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        if self._held > HELD_BYTES and not self._holding and self._parser is not None:
+            self._holding = True
+            self._line.hold()
+
+    # ---- from the parser
+
+    def on_message_begin(self) -> None:
+        if self._ended:
+            raise ValueError("an answer that nobody asked for")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head_size += len(name) + len(value)
+        if self._head_size > HEAD_BYTES:
+            raise ValueError("the head is too large")
+        if self.status:
+            return  # a trailer
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        self._lines[key] = f"{self._lines[key]}, {text}" if key in self._lines else text
+
+    def on_headers_complete(self) -> None:
+        assert self._parser is not None
+        status = self._parser.get_status_code()
+        if status < 200:
+            self._lines = {}  # an interim answer: the true one follows
+            return
+        lines = self._lines
+        if lines.get("transfer-encoding", "chunked").strip().lower() != "chunked":
+            raise ValueError("a transfer coding that was not asked for")
+        self.headers, self.status = lines, status
+        self._keep = self._parser.should_keep_alive()
+        self._to_the_end = "transfer-encoding" not in lines and "content-length" not in lines
+        packed = lines.get("content-encoding", "").strip().lower()
+        if packed not in ("", "identity"):
+            self._unpacker = Unpacker(packed)
+
+    def on_message_complete(self) -> None:
+        self._ended = bool(self.status)
+
+
+def failed(upstream: str, what: str, kind: ErrorKind = ErrorKind.BAD_UPSTREAM) -> UpstreamError:
+    """An error that names the upstream and not its address."""
+    return UpstreamError(Error(kind=kind, message=f"the upstream {upstream!r} {what}"))

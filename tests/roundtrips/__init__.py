@@ -1,0 +1,1 @@
+"""Answers that come back in the next request, for every pair of dialects."""
