@@ -33,6 +33,8 @@ ORPHAN = "[Result of a tool call that is no longer part of this conversation]"
 ASIDE = "[Attached to the result of the tool call {id}]"
 SYSTEM = "<system>\n{text}\n</system>"
 
+PROOF = "a proof goes back to its origin only"
+
 _SYSTEM_ROLES = (q.Role.SYSTEM, q.Role.DEVELOPER)
 
 
@@ -171,7 +173,7 @@ class _Arranger:
 
     def _kept(self, placed: Placed, role: q.Role) -> Placed | None:
         """The part as it goes on, ``None`` if it does not."""
-        part, path = placed.part, placed.path
+        part, path = self._unsigned(placed.part, placed.path), placed.path
         if _blank(part):
             return None
         if isinstance(part, q.ToolRun):
@@ -179,20 +181,29 @@ class _Arranger:
             return None
         if role is q.Role.SYSTEM and not self._rules.system_turns:
             if not isinstance(part, q.Text):
-                return placed
+                return Placed(part, path)
             self._lose(path, "there are no system turns in mid-conversation: marked text of the user's turn")
             return Placed(msgspec.structs.replace(part, text=SYSTEM.format(text=part.text)), path)
         if isinstance(part, q.Reasoning):
             return self._reasoning(part, path)
         if isinstance(part, q.ToolCall) and part.kind == "function":
             return Placed(msgspec.structs.replace(part, arguments=mended_arguments(part.arguments)), path)
-        return placed
+        return Placed(part, path)
+
+    def _unsigned(self, part: q.Part, path: str) -> q.Part:
+        """The part without a signature that another API gave."""
+        if not isinstance(part, q.Text | q.ToolCall) or part.signature is None:
+            return part
+        if part.signature.home == self._rules.origin:
+            return part
+        self._lose(f"{path}.signature", PROOF)
+        return msgspec.structs.replace(part, signature=None)
 
     def _reasoning(self, part: q.Reasoning, path: str) -> Placed | None:
-        own = tuple(proof for proof in part.opaque if proof.origin == self._rules.origin)
+        own = tuple(proof for proof in part.opaque if proof.home == self._rules.origin)
         if own or self._rules.reasoning_text or not self._rules.proofs:
             if len(own) < len(part.opaque):
-                self._lose(path, "a proof of reasoning goes back to its origin only")
+                self._lose(path, PROOF)
             return Placed(msgspec.structs.replace(part, opaque=own), path)
         self._lose(path, "reasoning goes back only to the upstream that can prove it")
         return None

@@ -294,7 +294,7 @@ class Exchange:
     def open_head(self) -> None:
         """The head has been held long enough: the client gets a 200 now, and failures travel in the stream."""
         if self.head is None and not self.finished and self.streaming:
-            self._tell(self._turn.open())
+            self._answer.add(self._turn.open() if self._loop is None else self._loop.open())
 
     def data_to_send(self) -> bytes:
         """The bytes for the client since the last call."""

@@ -35,7 +35,8 @@ def test_results_are_shown_and_the_upstream_is_asked_again() -> None:
     tools = loop()
     tools.receive(turn(call("docs__search", "c1", '{"query":"x"}')))
     assert tools.fold([found("21 degrees")]) == [
-        e.ToolRun(id="c1", server="docs", name="search", arguments='{"query":"x"}', output="21 degrees")
+        e.ResponseStart(id="r"),
+        e.ToolRun(id="c1", server="docs", name="search", arguments='{"query":"x"}', output="21 degrees"),
     ]
     assert tools.state is LoopState.ASKING
     model, results = tools.messages
@@ -103,11 +104,18 @@ def test_out_of_time_ends_visibly() -> None:
 
 def test_a_failure_ends_the_loop() -> None:
     tools = loop()
-    tools.receive(turn(call("docs__search", "c1")))
+    tools.receive(turn(text("A"), call("docs__search", "c1")))
     tools.fold([found()])
     failure = e.ResponseError(Error(kind=ErrorKind.SERVER, message="broke"))
     assert tools.receive([failure]) == [failure]
     assert tools.state is LoopState.OVER
+
+
+def test_a_failure_before_anything_was_said_begins_no_answer() -> None:
+    tools = loop()
+    assert tools.receive(turn(call("docs__search", "c1"))) == []
+    assert tools.open() == [e.ResponseStart(id="r")]
+    assert tools.open() == []
 
 
 def test_reasoning_goes_back_with_its_proof() -> None:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 JSON = dict[str, Any]
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     mcp: Server
     session: str
-    streams: list[queue.Queue[JSON]] = []
+    streams: ClassVar[list[queue.Queue[JSON]]] = []
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

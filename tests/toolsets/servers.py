@@ -97,8 +97,8 @@ def names(toolset: Toolset) -> set[str]:
     return {tool.name for tool in toolset.tools}
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(_PATIENCE):
+async def until(holds: Callable[[], bool], patience: float = _PATIENCE) -> None:
+    async with asyncio.timeout(patience):
         while not holds():
             await asyncio.sleep(0.02)
 
@@ -132,10 +132,10 @@ def _files() -> set[tuple[str, str]]:
 
 
 @contextlib.asynccontextmanager
-async def nothing_left() -> AsyncIterator[None]:
+async def nothing_left(patience: float = _PATIENCE) -> AsyncIterator[None]:
     """Fails if tasks, child processes, pipes or sockets are left that were not there before."""
     tasks, processes, files = _tasks(), children(), _files()
     yield
-    await until(lambda: _tasks() <= tasks)
-    await until(lambda: children() <= processes)
-    await until(lambda: {file for file in _files() - files if not file[1].startswith("/")} == set())
+    await until(lambda: _tasks() <= tasks, patience)
+    await until(lambda: children() <= processes, patience)
+    await until(lambda: {file for file in _files() - files if not file[1].startswith("/")} == set(), patience)

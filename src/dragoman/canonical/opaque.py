@@ -19,16 +19,23 @@ OpaqueKind = Literal["signature", "encrypted", "redacted"]
 _TAG = b"dragoman:"
 
 
-class Opaque(msgspec.Struct, frozen=True):
-    """One opaque value: the dialect it comes from, what it is, and its text as it was sent.
+class Opaque(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One opaque value: the dialect of its maker, what it is, and its text as it was sent.
 
-    ``id`` is the origin's id of the item that it belongs to, where the origin wants it back.
+    ``id`` is the origin's id of the item that it belongs to, where the origin wants it back. ``via`` is the
+    dialect of the server that passed it on, where that is not its maker's (OpenRouter, Google's chat endpoint).
     """
 
     origin: str
     kind: OpaqueKind
     data: str
     id: str | None = None
+    via: str | None = None
+
+    @property
+    def home(self) -> str:
+        """The dialect of the upstreams that it goes back to: to the one that gave it, and nobody else."""
+        return self.via or self.origin
 
 
 def seal(value: Opaque) -> str:

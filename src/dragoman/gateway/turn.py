@@ -94,14 +94,14 @@ class Turn:
         self._total = now + times.total if times.total else inf
         self._patience = now + times.first_event
         self._head = began + times.head if exchange.streaming else inf
-        self._heartbeat = inf
+        self._heartbeat = now + times.heartbeat if reply.begun and exchange.streaming else inf
         self._heard = False
         """Whether the last step brought something from the upstream, and not just a time that has come."""
         self._speaking = False
         """Whether the first event has come."""
 
     async def run(self, *, hold: bool) -> bool:
-        """Asks, and carries the answer to its end.
+        """Asks, and carries the answer to its end, or to the point at which the gateway has to run tools.
 
         With ``hold``, a failure before the head that another upstream might not have is not sent,
         and ``False`` returned: ``give`` sends it after all.
@@ -109,7 +109,7 @@ class Turn:
         opening = asyncio.ensure_future(self.service.upstream.send(self._request))
         self._open_turns.turns.add(self)
         try:
-            while not self.exchange.finished:
+            while not self.exchange.finished and not self.exchange.calls:
                 await self._advance(opening)
                 if hold and not self._reply.begun and self.worth_another:
                     return False
@@ -139,6 +139,22 @@ class Turn:
             return float(head.headers.get("retry-after", "inf")) if head else inf
         except ValueError:
             return inf
+
+    @property
+    def until_due(self) -> float | None:
+        """Seconds until the client has to hear something while tools run, ``None`` if it never has to."""
+        due = min(self._head, self._heartbeat)
+        return None if due == inf else max(0.0, due - self._clock())
+
+    async def keep_warm(self) -> None:
+        """Lets the client hear something, if that is due."""
+        now = self._clock()
+        if now >= self._head:
+            self._head = inf
+            self.exchange.open_head()
+            await self.give()
+        elif now >= self._heartbeat:
+            await self._write(self._reply.dialect.heartbeat)
 
     # ---- from the upstream
 
@@ -225,6 +241,8 @@ class Turn:
         upstream_id = self._headers.get("x-request-id") or self._headers.get("request-id") or ""
         if _REQUEST_ID.match(upstream_id):
             found["x-upstream-request-id"] = upstream_id
+        if runs := self.exchange.tool_runs:
+            found["x-dragoman-tools"] = str(runs)
         if losses := self.exchange.losses:
             found["x-dragoman-loss"] = loss_header(losses)
         if self.exchange.streaming and not self.exchange.failed:

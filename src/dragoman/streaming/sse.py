@@ -46,26 +46,21 @@ class ServerSentEventReader:
 
     def feed(self, data: bytes) -> Iterator[ServerSentEvent]:
         """The events that these bytes complete; to be iterated to its end."""
+        if not data:
+            return
         if self._after_cr and data[:1] == b"\n":
             data = data[1:]
-            self._after_cr = False
+        self._after_cr = data.endswith(b"\r")
         if b"\r" in data:
-            self._after_cr = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        elif data:
-            self._after_cr = False
-        if b"\n" not in data:
+        lines: list[bytes] = []
+        if b"\n" in data:
+            lines = b"".join((*self._parts, data)).split(b"\n")
+            data = lines.pop()
+            self._parts, self._pending = [], 0
+        if data:
             self._parts.append(data)
             self._pending += len(data)
-            if self._size + self._pending > self._limit:
-                self._refuse()
-            return
-        if self._parts:
-            self._parts.append(data)
-            data = b"".join(self._parts)
-        lines = data.split(b"\n")
-        rest = lines.pop()
-        self._parts, self._pending = [rest] if rest else [], len(rest)
         for line in lines:
             if line:
                 self._field(line)

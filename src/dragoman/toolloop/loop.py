@@ -86,6 +86,7 @@ class ToolLoop:
         self._failing = 0
         self._turn = Accumulator()
         self._candidate = False
+        self._start: e.ResponseStart | None = None
         self._started = False
         self._usage = e.Usage()
         self._end: e.ResponseEnd | None = None
@@ -100,13 +101,27 @@ class ToolLoop:
         out: list[e.Event] = []
         for event in events:
             out += self._seen(event)
-        return out
+        return self._begun(out)
+
+    def open(self) -> list[e.Event]:
+        """Begins the answer before anything was said of it."""
+        start, self._start = self._start or e.ResponseStart(), None
+        if self._started:
+            return []
+        self._started = True
+        return [start]
+
+    def _begun(self, events: list[e.Event]) -> list[e.Event]:
+        """The answer begins with the first thing that the client gets of it, in whatever turn; a failure begins none."""
+        if self._started or not events or isinstance(events[0], e.ResponseError):
+            return events
+        return [*self.open(), *events]
 
     def _seen(self, event: e.Event) -> list[e.Event]:
         match event:
             case e.ResponseStart():
-                first, self._started = not self._started, True
-                return [event] if first else []
+                self._start = self._start or event
+                return []
             case e.ToolCallStart(name=name):
                 self._candidate = name in self._offer.tools
             case e.UsageUpdate(usage):
@@ -160,20 +175,21 @@ class ToolLoop:
         self.calls = ()
         self._failing = self._failing + 1 if all(outcome.error for outcome in outcomes) else 0
         if self.handed_over:
-            return out + self._over(self._end)
-        if self._failing >= self._limits.error_rounds:
-            return out + self._over(_cut(self._end))
-        self._rounds += 1
-        self._turn = Accumulator()
-        self.state = LoopState.ASKING
-        return out
+            out += self._over(self._end)
+        elif self._failing >= self._limits.error_rounds:
+            out += self._over(_cut(self._end))
+        else:
+            self._rounds += 1
+            self._turn = Accumulator()
+            self.state = LoopState.ASKING
+        return self._begun(out)
 
     def stop(self) -> list[e.Event]:
         """The time for tools is over: the answer ends where it stands, visibly."""
         if self.state is not LoopState.RUNNING or self._end is None:
             raise LocalProtocolError(f"stopped in state {self.state.value}")
         self.calls = ()
-        return self._over(_cut(self._end))
+        return self._begun(self._over(_cut(self._end)))
 
     def _over(self, end: e.ResponseEnd) -> list[e.Event]:
         self.state = LoopState.OVER

@@ -11,10 +11,11 @@ from dragoman.canonical.request import Request, Tool, ToolChoice
 
 
 class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool of one of the gateway's servers. ``schema`` is JSON Schema."""
+    """A tool of one of the gateway's servers; ``offered`` is the name for models. ``schema`` is JSON Schema."""
 
     server: str
     name: str
+    offered: str
     description: str | None = None
     schema: dict[str, Any] = {}
 
@@ -32,10 +33,9 @@ class Offer:
             return
         taken = {tool.name for tool in request.tools}
         for tool in tools:
-            plain = f"{tool.server}__{tool.name}"
-            name, number = plain, 2
+            name, number = tool.offered, 2
             while name in taken:
-                name, number = f"{plain}_{number}", number + 1
+                name, number = f"{tool.offered}_{number}", number + 1
             taken.add(name)
             self.tools[name] = tool
 

@@ -8,7 +8,7 @@ import re
 _SECTION = re.compile(r"(args|arguments|parameters|returns?|yields?|raises|examples?|notes?):\s*\Z", re.IGNORECASE)
 _PARAMETERS = ("args", "arguments", "parameters")
 _GOOGLE = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)\Z")
-_FIELD = re.compile(r":(\w+)(?:\s+[^:]*?)?(?:\s+(\w+))?:\s*(.*)\Z")
+_FIELD = re.compile(r":(\w+)(?:\s+[^:]*?)??(?:\s+(\w+))?:\s*(.*)\Z")
 
 
 def described(docstring: str | None) -> tuple[str, dict[str, str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from dragoman.canonical import events as e
 from dragoman.canonical.opaque import Opaque
 from dragoman.dialects.chat.citations import read_annotation
@@ -106,7 +108,7 @@ class DeltaReader:
         if audio:
             self._assembler.lose("audio")
         if signature := thought_signature(delta.get("extra_content")):
-            self._assembler.sign_text(signature)
+            self._assembler.sign_text(_passed_on(signature))
         return bool(annotations or images or audio)
 
     def _image(self, image: Any) -> None:
@@ -232,7 +234,7 @@ class DeltaReader:
                 self._next_block()
                 self._assembler.reasoning(part.text, self._block, summary=part.summary)
                 for proof in part.opaque:
-                    self._assembler.prove(proof, self._block)
+                    self._assembler.prove(_passed_on(proof), self._block)
             return True
         for entry in details if isinstance(details, list) else ():
             self._read_detail(entry, speaks=not thought)
@@ -255,7 +257,7 @@ class DeltaReader:
         if speaks and detail.text and not self._repeated(detail.text):
             self._assembler.reasoning(detail.text, self._block, summary=detail.summary)
         if detail.proof is not None:
-            self._assembler.prove(detail.proof, self._block)
+            self._assembler.prove(_passed_on(detail.proof), self._block)
 
     def _repeated(self, text: str) -> bool:
         """Whether the field told this before: at its end a block is written once more, whole, with its proof."""
@@ -307,13 +309,19 @@ def _text_of(value: Any) -> str:
 
 def _signature(entry: _JSON) -> Opaque | None:
     """Gemini's signature of a call, where Google's servers, LiteLLM or Databricks place it."""
+    found = None
     if "extra_content" in entry:
-        return thought_signature(entry["extra_content"])
-    if "provider_specific_fields" in entry:
-        return thought_signature({"google": entry["provider_specific_fields"]})
-    if isinstance(data := entry.get("thoughtSignature"), str) and data:
-        return Opaque("gemini", "signature", data)
-    return None
+        found = thought_signature(entry["extra_content"])
+    elif "provider_specific_fields" in entry:
+        found = thought_signature({"google": entry["provider_specific_fields"]})
+    elif isinstance(data := entry.get("thoughtSignature"), str) and data:
+        found = Opaque("gemini", "signature", data)
+    return None if found is None else _passed_on(found)
+
+
+def _passed_on(proof: Opaque) -> Opaque:
+    """A proof that another vendor made and a chat server gave: back to that server it goes."""
+    return proof if proof.origin == NAME else msgspec.structs.replace(proof, via=NAME)
 
 
 def _joined_logprobs(before: _JSON, more: _JSON) -> _JSON:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dragoman.canonical.request import Loss, Part, Reasoning, Refusal, Role, Text, ToolCall
 from dragoman.dialects.chat.parts import JSON, render_part
 from dragoman.dialects.chat.reasoning import render_details
-from dragoman.dialects.chat.wire import NAME, extra_content
+from dragoman.dialects.chat.wire import extra_content
 from dragoman.history import Answer, History, Placed, Turn
 
 
@@ -74,14 +74,16 @@ class TurnWriter:
         details: list[JSON] = []
         for placed in turn.parts:
             match placed.part:
-                case Text(text=text):
+                case Text(text=text, signature=signature):
                     texts.append(text)
+                    if extra := extra_content(signature):
+                        body["extra_content"] = extra
                 case Refusal(text=text):
                     body["refusal"] = body.get("refusal", "") + text
                 case ToolCall() as call:
                     calls.append(_call(call))
                 case Reasoning() as part:
-                    details += _own_details(part, len(details))
+                    details += render_details(part.text, part.summary, part.opaque, len(details))
                     if self._reasoning_text and part.text:
                         body["reasoning_content"] = body.get("reasoning_content", "") + part.text
                 case _:
@@ -113,8 +115,3 @@ def _call(call: ToolCall) -> JSON:
     if extra := extra_content(call.signature):
         entry["extra_content"] = extra
     return entry
-
-
-def _own_details(part: Reasoning, index: int) -> list[JSON]:
-    """The proofs that a chat upstream made itself."""
-    return render_details(part.text, part.summary, tuple(p for p in part.opaque if p.origin == NAME), index)

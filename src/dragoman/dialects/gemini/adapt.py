@@ -71,11 +71,11 @@ def _part(part: Any, path: str, losses: list[Loss]) -> Any:
     out = dict(part)
     name = spelled(out, "thoughtSignature")
     if (proof := parse_proof(out.get(name))) is not None:
-        if proof.origin == NAME:
+        if proof.home == NAME:
             out[name] = proof.data
         else:
             del out[name]
-            losses.append(Loss(f"{path}.{name}", f"a proof of reasoning made by {proof.origin}"))
+            losses.append(Loss(f"{path}.{name}", f"a proof of reasoning of another API ({proof.home})"))
             if not any(value for key, value in out.items() if key != "thought"):
                 return None
     for name in (spelled(out, "functionCall"), spelled(out, "functionResponse")):

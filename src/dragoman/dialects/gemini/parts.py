@@ -27,7 +27,7 @@ def render_proof(proof: Opaque) -> str:
 
     What is Google's goes out byte for byte; all else, and what is no base64, is sealed.
     """
-    if proof.origin == NAME and proof.kind == "signature" and is_base64(proof.data):
+    if proof.home == NAME and proof.kind == "signature" and is_base64(proof.data):
         return proof.data
     return seal(proof)
 

@@ -73,10 +73,10 @@ class TurnWriter:
         part, path = placed.part, placed.path
         self._unsaid(part, path)
         if isinstance(part, q.Text):
-            return [self._signed({"text": part.text}, part.signature, path)]
+            return [_signed({"text": part.text}, part.signature)]
         if isinstance(part, q.ToolCall):
             call = {"id": part.id, "name": part.name, "args": jsontext.parse(part.arguments)}
-            return [self._signed({"functionCall": call}, part.signature, path)]
+            return [_signed({"functionCall": call}, part.signature)]
         if isinstance(part, q.Reasoning):
             return _thoughts(part)
         if isinstance(part, q.Refusal):
@@ -87,14 +87,6 @@ class TurnWriter:
             return [part.value]
         self._lose(path, "it has no form here")
         return []
-
-    def _signed(self, part: JSON, proof: Opaque | None, path: str) -> JSON:
-        """The part with its signature, if that is Google's own: to anyone else's it would be a forgery."""
-        if proof is not None and proof.origin == NAME:
-            part["thoughtSignature"] = proof.data
-        elif proof is not None:
-            self._lose(f"{path}.signature", "a proof goes back to its origin only")
-        return part
 
     def _unsaid(self, part: q.Part, path: str) -> None:
         """What is said beside the content of a part, and cannot be said here."""
@@ -131,9 +123,16 @@ class TurnWriter:
         return {"functionResponse": response}
 
 
+def _signed(part: JSON, proof: Opaque | None) -> JSON:
+    """The part with its signature; ``history`` has left those of Google alone."""
+    if proof is not None:
+        part["thoughtSignature"] = proof.data
+    return part
+
+
 def _thoughts(part: q.Reasoning) -> list[JSON]:
     """The thought, once for each proof: a part holds one."""
-    proofs = [proof.data for proof in part.opaque if proof.origin == NAME]
+    proofs = [proof.data for proof in part.opaque]
     if not proofs:
         return [{"text": part.text, "thought": True}] if part.text else []
     texts = [part.text, *[""] * (len(proofs) - 1)]

@@ -202,7 +202,7 @@ def _bound(parts: Iterable[q.Part]) -> tuple[q.Part, ...]:
 def _bound_proof(part: q.Part) -> Opaque | None:
     if isinstance(part, q.Reasoning) and not part.text and len(part.opaque) == 1:
         proof = part.opaque[0]
-        if proof.origin != wire.NAME and proof.id is not None and proof.id.startswith(BOUND):
+        if proof.home != wire.NAME and proof.id is not None and proof.id.startswith(BOUND):
             return proof
     return None
 

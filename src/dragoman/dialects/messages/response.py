@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from dragoman import jsontext
 from dragoman.canonical import response as r
 from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, ToolRun, Usage
@@ -144,7 +146,7 @@ def render_citation(citation: Citation) -> JSON | None:
 
 def carry_proof(proof: Opaque) -> str:
     """The text of a proof in this dialect: an own one as it came, another vendor's sealed."""
-    return proof.data if proof.origin == wire.NAME else seal(proof)
+    return proof.data if proof.home == wire.NAME else seal(proof)
 
 
 def place_proofs(opaque: Iterable[Opaque], *, after_text: bool) -> tuple[str, list[JSON]]:
@@ -158,7 +160,7 @@ def place_proofs(opaque: Iterable[Opaque], *, after_text: bool) -> tuple[str, li
         data = carry_proof(proof)
         if after_text and not signature and proof.kind != "redacted":
             signature = data
-        elif proof.origin == wire.NAME and proof.kind == "signature":
+        elif proof.home == wire.NAME and proof.kind == "signature":
             blocks.append({"type": "thinking", "thinking": "", "signature": data})
         else:
             blocks.append({"type": "redacted_thinking", "data": data})
@@ -286,6 +288,6 @@ def bound_proofs(proof: Opaque | None, id: str) -> list[JSON]:
 
     Gemini demands the signature of a call back; this dialect has no place on the block itself.
     """
-    if proof is None or proof.origin == wire.NAME:
+    if proof is None or proof.home == wire.NAME:
         return []
-    return [{"type": "redacted_thinking", "data": seal(Opaque(proof.origin, proof.kind, proof.data, f"{BOUND}{id}"))}]
+    return [{"type": "redacted_thinking", "data": seal(msgspec.structs.replace(proof, id=f"{BOUND}{id}"))}]

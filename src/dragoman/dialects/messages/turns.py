@@ -138,8 +138,6 @@ class TurnWriter:
     def _blocks(self, part: q.Part, path: str) -> list[JSON]:
         match part:
             case q.Text(text=text):
-                if part.signature is not None:
-                    self.lose(f"{path}.signature", "a proof goes back to its origin only")
                 return [self._marker.mark(_text(text), part.cache, path)] if text.strip() else []
             case q.Refusal(text=text):
                 return [_text(text)]
@@ -160,8 +158,6 @@ class TurnWriter:
         return []
 
     def _call(self, call: q.ToolCall, path: str) -> JSON:
-        if call.signature is not None:
-            self.lose(f"{path}.signature", "a proof goes back to its origin only")
         given = jsontext.parse(call.arguments)
         block = {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
         return self._marker.mark(block, call.cache, path)

@@ -176,7 +176,7 @@ def _reasoning(item: JSON) -> Part:
     text = "\n\n".join(raw or _texts(item.get("summary")))
     if not text and proof is None:
         return Native(origin=NAME, value=item)
-    foreign = proof is not None and proof.origin != NAME  # shown as a summary, but it was none
+    foreign = proof is not None and proof.home != NAME  # shown as a summary, but it was none
     return Reasoning(text=text, summary=not raw and not foreign, opaque=() if proof is None else (proof,))
 
 

@@ -61,7 +61,7 @@ class Maker:
     def proofs(self, opaque: tuple[Opaque, ...]) -> list[tuple[str, str | None]]:
         """``encrypted_content`` and wanted id of each proof: this dialect's own byte for byte, others sealed."""
         return [
-            (proof.data, proof.id) if proof.origin == NAME and proof.kind == "encrypted" else (seal(proof), None)
+            (proof.data, proof.id) if proof.home == NAME and proof.kind == "encrypted" else (seal(proof), None)
             for proof in opaque
         ]
 

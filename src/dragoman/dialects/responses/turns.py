@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 from dragoman.canonical.request import Loss, Part, Reasoning, Refusal, Role, Text, ToolCall
 from dragoman.dialects.responses.parts import render_part
-from dragoman.dialects.responses.wire import JSON, NAME
+from dragoman.dialects.responses.wire import JSON
 from dragoman.history import Answer, History, Placed, Turn
 
 
@@ -69,7 +69,7 @@ class TurnWriter:
             self.items.append({"type": "message", "role": role, "content": content})
 
     def _reasoning(self, part: Reasoning, path: str) -> None:
-        own = [proof for proof in part.opaque if proof.origin == NAME and proof.kind == "encrypted"]
+        own = [proof for proof in part.opaque if proof.kind == "encrypted"]
         shown = [{"type": "summary_text", "text": part.text}] if part.text and part.summary else []
         for number, proof in enumerate(own):
             item: JSON = {"type": "reasoning"}

@@ -1,0 +1,83 @@
+"""The IO of the tool loop: the calls of a turn are run, and the upstream is asked again, until the answer is over.
+
+The pure loop (``toolloop``) says what to run and when to stop; this watches the time, and keeps the
+client's connection warm while tools work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from dragoman import translate
+from dragoman.dialects.contract import UpstreamRequest
+from dragoman.gateway.turn import Turn
+from dragoman.toolloop.loop import LoopLimits, Outcome
+from dragoman.toolloop.offer import GatewayTool
+from dragoman.toolloop.past import PastAnswers
+from dragoman.toolsets.registry import Toolbox, Wanted
+
+
+class GatewayTools(msgspec.Struct, frozen=True, kw_only=True):
+    """The tools that a gateway runs, and their bounds. ``total``: seconds for all calls of one answer."""
+
+    toolbox: Toolbox
+    limits: LoopLimits = LoopLimits()
+    total: float = 120.0
+    past: PastAnswers
+
+    def offered(self, model: str) -> list[GatewayTool]:
+        """The tools for a client that uses this model name, as they are now."""
+        return [
+            GatewayTool(
+                server=tool.server,
+                name=tool.name,
+                offered=tool.offered,
+                description=tool.description,
+                schema=tool.schema,
+            )
+            for tool in self.toolbox.offered(model)
+        ]
+
+
+async def go_on(tools: GatewayTools, turn: Turn, following: Callable[[UpstreamRequest], Turn]) -> Turn:
+    """Runs the calls of a turn, and of those that follow, until the answer is over; gives the last turn.
+
+    ``following`` makes the turn of the next upstream request. Cancelling ends the calls.
+    """
+    exchange = turn.exchange
+    left = tools.total
+    clock = asyncio.get_running_loop().time
+    while exchange.calls:
+        began = clock()
+        outcomes = await _outcomes(tools.toolbox, exchange, turn, left)
+        left -= clock() - began
+        if outcomes is None:
+            exchange.stop_tools()
+            await turn.give()
+            break
+        request = exchange.receive_outcomes(outcomes)
+        await turn.give()
+        if request is None:
+            break
+        turn = following(request)
+        await turn.run(hold=False)
+    return turn
+
+
+async def _outcomes(toolbox: Toolbox, exchange: translate.Exchange, turn: Turn, left: float) -> list[Outcome] | None:
+    """What came of the calls that are due; ``None`` if the time for all tools is over."""
+    if left <= 0:
+        return None
+    wanted = [Wanted(call.tool.server, call.tool.name, call.arguments) for call in exchange.calls]
+    work = asyncio.ensure_future(toolbox.run(wanted, within=left))
+    try:
+        while not work.done():
+            await asyncio.wait((work,), timeout=turn.until_due)
+            if not work.done():
+                await turn.keep_warm()
+        return [Outcome(parts=outcome.parts, error=outcome.error) for outcome in work.result()]
+    finally:
+        work.cancel()
