@@ -97,3 +97,22 @@ def check(dialect: str, file: str, request: str | None) -> None:
     except pipes.UsageError as error:
         raise click.UsageError(str(error)) from None
     sys.exit(status)
+
+
+@main.command()
+@click.option("--config", metavar="FILE", help="The configuration (YAML).")
+@click.option("--call", "name", metavar="NAME", help="Call this tool (server__tool) instead of listing all.")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+def tools(config: str | None, name: str | None, arguments: str) -> None:
+    """List the tool servers that the gateway runs, their state and their tools; or call one by hand.
+
+    Exit status: 0 all are there, or the call gave a result; 1 one is not there, or the call failed; 2 wrong usage.
+    """
+    from dragoman.commands import pipes
+    from dragoman.commands.tools import tools as run
+
+    try:
+        status = run(config, name, arguments)
+    except pipes.UsageError as error:
+        raise click.UsageError(str(error)) from None
+    sys.exit(status)

@@ -84,6 +84,16 @@ class Exchange:
         self._loop: ToolLoop | None = None
         self._recorder = AnswerRecorder(memory, scope, upstream.name, now) if memory is not None else None
 
+    @property
+    def native(self) -> bool:
+        """Whether client and upstream speak the same dialect: the client's own body goes on."""
+        return self.client is self.upstream
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the upstream."""
+        return self._facts
+
     # ---- the request
 
     def request(

@@ -62,6 +62,8 @@ class UpstreamTurn:
             return []
         try:
             self._decode(self._body.feed(data))
+            if self._body.fault is not None:
+                raise self._body.fault
         except RemoteProtocolError as fault:
             self._assembler.abort(_bad(str(fault)))
         return self._take()

@@ -69,12 +69,8 @@ def config(folder: Path, **more: object) -> str:
 
 
 def test_a_state_that_cannot_be_kept(tmp_path: Path) -> None:
-    file = tmp_path / "d.yaml"
-    file.write_text(
-        "upstreams: {l: {dialect: chat, base_url: 'http://127.0.0.1:9/v1'}}\n"
-        f"state: {{url: 'sqlite:///{tmp_path}/no/such/folder.db'}}\n"
-    )
-    status, said = refused(tmp_path, "--config", str(file), "--port", "0")
+    file = config(tmp_path, state={"url": f"sqlite:///{tmp_path}/no/such/folder.db"})
+    status, said = refused(tmp_path, "--config", file, "--port", "0")
     assert status == 2
     assert "state.url: the file cannot be used" in said
 

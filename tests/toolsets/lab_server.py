@@ -1,17 +1,14 @@
 """An MCP server for the tests, of the official SDK: tools that behave and tools that do not.
 
-python lab_server.py [--http PORT] [--journal FILE] [--deaf] [--stubborn]
+python lab_server.py [--http PORT] [--journal FILE]
 
---deaf: never answers anything; --stubborn: SIGTERM does not end it. The journal gets a line when a call
-starts, ends or is cancelled.
+The journal gets a line when a call starts, ends or is cancelled.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
-import time
 
 import anyio
 from mcp.server import MCPServer
@@ -47,14 +44,6 @@ async def wait(seconds: float) -> str:
         raise
     note("wait end")
     return f"waited {seconds}"
-
-
-@server.tool(structured_output=False)
-async def hang(seconds: float) -> str:
-    """Answers nothing at all meanwhile."""
-    note("hang start")
-    time.sleep(seconds)
-    return "awake"
 
 
 @server.tool(structured_output=False)
@@ -119,16 +108,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--http", type=int, metavar="PORT")
     parser.add_argument("--journal", default="")
-    for flag in ("--deaf", "--stubborn"):
-        parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     journal = options.journal
-    note(f"pid {os.getpid()}")
-    if options.stubborn:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if options.deaf:
-        while True:
-            time.sleep(1)
     if options.http is not None:
         server.run("streamable-http", host="127.0.0.1", port=options.http)
     else:

@@ -1,7 +1,8 @@
 """An MCP server of the protocol of 2025, of the standard library alone: what old and foreign servers are like.
 
-python old_server.py [--http PORT] [--journal FILE]
+python old_server.py [--http PORT] [--journal FILE] [--deaf] [--stubborn]
 
+--deaf: never answers anything; --stubborn: SIGTERM does not end it.
 It knows no ``server/discover``, gives its tools page by page, tells of changes unasked, has sessions over HTTP
 and answers there with plain JSON.
 """
@@ -12,6 +13,7 @@ import argparse
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import time
@@ -170,7 +172,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--http", type=int, metavar="PORT")
     parser.add_argument("--journal", default="")
+    for flag in ("--deaf", "--stubborn"):
+        parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
+    if options.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if options.deaf:
+        threading.Event().wait()
     server = Server(options.journal)
     if options.http is None:
         serve_stdio(server)

@@ -124,8 +124,8 @@ def children() -> set[int]:
 
 
 def _files() -> set[tuple[str, str]]:
-    found = set()
-    for entry in Path("/proc/self/fd").iterdir():
+    found: set[tuple[str, str]] = set()
+    for entry in Path("/proc/self/fd").glob("*"):
         with contextlib.suppress(OSError):
             found.add((entry.name, os.readlink(entry)))
     return found

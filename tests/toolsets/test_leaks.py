@@ -31,7 +31,12 @@ def leaked_socket() -> Callable[[], object]:
 
 def leaked_pipe() -> Callable[[], object]:
     ends = os.pipe()
-    return lambda: [os.close(end) for end in ends]
+
+    def undo() -> None:
+        for end in ends:
+            os.close(end)
+
+    return undo
 
 
 def leaked_zombie() -> Callable[[], object]:

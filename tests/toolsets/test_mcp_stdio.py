@@ -119,10 +119,9 @@ async def test_a_server_that_dies_in_a_call_comes_back(tmp_path: Path) -> None:
         assert (await toolset.call("echo", {"text": "back"})).text == "back"
 
 
-@either
-async def test_a_server_that_is_killed_comes_back(script: str, tmp_path: Path) -> None:
+async def test_a_server_that_is_killed_comes_back(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    async with opened(stdio(script, "--journal", str(journal))) as toolset:
+    async with opened(stdio(OLD, "--journal", str(journal))) as toolset:
         call = asyncio.create_task(toolset.call("wait", {"seconds": 60}))
         await until(lambda: "wait start" in lines(journal))
         for child in children():
@@ -185,7 +184,7 @@ async def test_a_server_that_comes_up_late_is_offered_then(tmp_path: Path) -> No
 
 async def test_a_server_that_does_not_come_up_in_time() -> None:
     patience = Patience(start=1, answer=1, pause=60)
-    async with opened(stdio(LAB, "--deaf"), patience) as toolset:
+    async with opened(stdio(OLD, "--deaf"), patience) as toolset:
         assert toolset.state.condition == "down"
         assert "did not come up within 1 s" in toolset.state.detail
         await until(lambda: children() == set())
@@ -193,7 +192,7 @@ async def test_a_server_that_does_not_come_up_in_time() -> None:
 
 async def test_closing_while_it_starts() -> None:
     async with nothing_left():
-        toolset = McpToolset("lab", stdio(LAB, "--deaf"), QUICK)
+        toolset = McpToolset("lab", stdio(OLD, "--deaf"), QUICK)
         await toolset.start()
         await until(lambda: children() != set())
         await toolset.aclose()
@@ -209,7 +208,7 @@ async def test_closing_before_it_starts() -> None:
 
 async def test_closing_ends_a_call_and_a_server_that_will_not_end(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    async with opened(stdio(LAB, "--stubborn", "--journal", str(journal))) as toolset:
+    async with opened(stdio(OLD, "--stubborn", "--journal", str(journal))) as toolset:
         call = asyncio.create_task(toolset.call("hang", {"seconds": 600}))
         await until(lambda: "hang start" in lines(journal))
     assert (await call).error

@@ -61,10 +61,11 @@ def _listen(settings: Settings, source: str) -> int:
     from dragoman.gateway import server
     from dragoman.gateway.app import Gateway
     from dragoman.gateway.settings import Address
+    from dragoman.toolsets.connect import connect
 
     services = _services(settings)
     try:
-        gateway = Gateway(settings, services)
+        gateway = Gateway(settings, services, toolbox=connect(settings.tools, settings.tool_loop))
     except ConfigurationError as error:
         return _complain(error)
     try:

@@ -22,9 +22,14 @@ from dragoman.gateway.routes import MODEL_LISTS, Match, RouteTable
 from dragoman.gateway.routing import Router
 from dragoman.gateway.settings import Settings
 from dragoman.gateway.state import AnswerStore
+from dragoman.gateway.tools import GatewayTools
 from dragoman.gateway.turn import OpenTurns, Service
 from dragoman.memory import MemoryLimits, ReasoningMemory
 from dragoman.streaming.body import StreamLimits
+from dragoman.toolloop.loop import LoopLimits
+from dragoman.toolloop.past import PastAnswers
+from dragoman.toolsets.registry import Toolbox
+from dragoman.toolsets.settings import LoopBounds
 
 _MIB = 1 << 20
 _ANSWERING = (Operation.GENERATE, Operation.COUNT_TOKENS)
@@ -38,7 +43,13 @@ class Gateway:
     Raises ``ConfigurationError`` if answers cannot be kept where ``settings.state`` says.
     """
 
-    def __init__(self, settings: Settings, services: Mapping[str, Service], log: AccessLog | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        services: Mapping[str, Service],
+        log: AccessLog | None = None,
+        toolbox: Toolbox | None = None,
+    ) -> None:
         self.open_turns = OpenTurns()
         self._services = services
         self._router = Router(services, settings.models)
@@ -62,6 +73,7 @@ class Gateway:
                 MemoryLimits(entries=memory.calls, bytes=int(memory.mib * _MIB), age=memory.hours * 3600)
             ),
             store=self._store,
+            tools=_tools(toolbox or Toolbox(), settings.tool_loop),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,8 +84,13 @@ class Gateway:
         else:
             await self._live(receive, send)
 
+    async def start(self) -> None:
+        """Begins to bring up the tool servers; nothing waits for them."""
+        await self._exchanges.tools.toolbox.start()
+
     async def aclose(self) -> None:
-        """Gives back the connections to upstreams, and closes the store of answers."""
+        """Gives back the connections to upstreams and tool servers, and closes the store of answers."""
+        await self._exchanges.tools.toolbox.aclose()
         for service in self._services.values():
             await service.upstream.aclose()
         self._store.close()
@@ -81,6 +98,8 @@ class Gateway:
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
             kind = (await receive())["type"]
+            if kind == "lifespan.startup":
+                await self.start()
             if kind == "lifespan.shutdown":
                 await self.aclose()
             await send({"type": f"{kind}.complete"})
@@ -168,3 +187,12 @@ def _where(bug: BaseException) -> str:
         frame = frame.tb_next
     place = f" at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else ""
     return type(bug).__name__ + place
+
+
+def _tools(toolbox: Toolbox, bounds: LoopBounds) -> GatewayTools:
+    return GatewayTools(
+        toolbox=toolbox,
+        limits=LoopLimits(rounds=bounds.rounds, error_rounds=bounds.error_rounds),
+        total=bounds.total,
+        past=PastAnswers(),
+    )

@@ -16,8 +16,9 @@ import yaml
 from dragoman.dialects.contract import Facts
 from dragoman.exceptions import ConfigurationError
 from dragoman.gateway.routing import target_mistake
-from dragoman.gateway.settings import NOT_YET, Accepts, Settings
+from dragoman.gateway.settings import Accepts, Settings
 from dragoman.gateway.spelling import nearest
+from dragoman.toolsets import settings as toolsets
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\Z")
 _UPSTREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -37,6 +38,7 @@ def load(text: str, environment: Mapping[str, str]) -> Settings:
     settings = _read(Settings, raw, "", mistakes)
     if isinstance(raw, dict):
         _check(raw, mistakes)
+        mistakes.extend(toolsets.check(raw))
     if mistakes:
         raise ConfigurationError(mistakes)
     assert isinstance(settings, Settings)
@@ -166,8 +168,6 @@ def _read_members(kind: type[msgspec.Struct], value: Any, place: str, mistakes: 
     for key, item in value.items():
         if key in fields:
             found[key] = _read(fields[key].type, item, _join(place, key), mistakes)
-        elif kind is Settings and key in NOT_YET:
-            mistakes.append(f"{key}: {NOT_YET[key]}")
         else:
             mistakes.append(f"{_join(place, key)}: unknown key{nearest(key, fields)}")
     missing = [name for name, field in fields.items() if field.required and name not in value]

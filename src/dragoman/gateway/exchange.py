@@ -25,6 +25,7 @@ from dragoman.gateway.kept import Conversation, Plan
 from dragoman.gateway.routes import Match
 from dragoman.gateway.routing import Router, Target
 from dragoman.gateway.state import AnswerStore, StateError
+from dragoman.gateway.tools import GatewayTools, go_on
 from dragoman.gateway.turn import OpenTurns, Service, Turn, loss_header
 from dragoman.memory import ReasoningMemory
 from dragoman.streaming.body import StreamLimits
@@ -40,6 +41,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     open_turns: OpenTurns
     memory: ReasoningMemory
     store: AnswerStore
+    tools: GatewayTools
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +75,7 @@ async def _generate(gateway: Services, asked: Asked, targets: Sequence[Target]) 
     """
     began = asyncio.get_running_loop().time()
     record = asked.record
+    await gateway.tools.ready()
     conversation = await _conversation(gateway, asked)
     failed: list[Turn] = []
     refused: InvalidRequest | None = None
@@ -86,6 +89,7 @@ async def _generate(gateway: Services, asked: Asked, targets: Sequence[Target]) 
         record.tried += 1
         try:
             if await turn.run(hold=len(targets) > 1):
+                await go_on(gateway.tools, turn)
                 return
         finally:
             record.take(turn.exchange)
@@ -138,28 +142,28 @@ def _turn(gateway: Services, asked: Asked, conversation: Conversation | None, ta
         scope=asked.scope,
         strict=service.strict or asked.client.headers.get("x-dragoman-strict") in ("1", "true"),
         secrets=service.secrets,
+        tools=gateway.tools.offered(asked.record.model or ""),
+        loop=gateway.tools.limits,
+        past=gateway.tools.past,
     )
     try:
-        request = _request(exchange, asked, service, plan, target.model)
+        request = _request(exchange, asked, plan, target.model)
     except InvalidRequest as refusal:
         if not exchange.losses:
             raise
         asked.record.losses = exchange.losses
         raise Refusal(refusal.error, {"x-dragoman-loss": loss_header(exchange.losses)}) from None
+    own = asked.match.dialect.forwarded(asked.client.headers, exchange.facts) if exchange.native else {}
     return Turn(
-        service, exchange, request, asked.reply, gateway.open_turns, began, _at_end(plan, exchange, asked.record)
+        service, exchange, request, asked.reply, gateway.open_turns, began, _at_end(plan, exchange, asked.record), own
     )
 
 
-def _request(exchange: translate.Exchange, asked: Asked, service: Service, plan: Plan, model: str) -> UpstreamRequest:
+def _request(exchange: translate.Exchange, asked: Asked, plan: Plan, model: str) -> UpstreamRequest:
     match, client = asked.match, asked.client
     stream = match.route.stream
     array = match.dialect.array_stream and stream is True and client.parameter("alt") != "sse"
-    made = exchange.request(plan.body, model, path_model=match.model, path_stream=stream, array=array, echo=plan.echo)
-    if match.dialect is not service.dialect:
-        return made
-    own = match.dialect.forwarded(client.headers, service.facts.of(model))
-    return msgspec.structs.replace(made, headers={**made.headers, **own})
+    return exchange.request(plan.body, model, path_model=match.model, path_stream=stream, array=array, echo=plan.echo)
 
 
 def _at_end(plan: Plan, exchange: translate.Exchange, record: Record) -> Callable[[], Awaitable[None]] | None:

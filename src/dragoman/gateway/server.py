@@ -53,6 +53,7 @@ def run(gateway: Gateway, sock: socket.socket, drain: float, ready: Callable[[],
 async def _serve(gateway: Gateway, sock: socket.socket, drain: float, ready: Callable[[], None]) -> None:
     server = Server(gateway, drain, ready)
     try:
+        await gateway.start()
         await server.serve(sockets=[sock])
     finally:
         await gateway.aclose()

@@ -14,6 +14,7 @@ import msgspec
 
 from dragoman import dialects
 from dragoman.gateway.spelling import nearest
+from dragoman.toolsets.settings import LoopBounds, ToolsetSettings
 
 
 class Secret:
@@ -226,10 +227,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     state: StateSettings = StateSettings()
     strict: bool = False
-
-
-NOT_YET = {
-    "tools": "this version does not run tools itself; take the key out",
-    "tool_loop": "this version does not run tools itself; take the key out",
-}
-"""Keys that the design has and this version refuses, so that nobody relies on them in vain."""
+    tools: dict[str, ToolsetSettings] = {}
+    tool_loop: LoopBounds = LoopBounds()

@@ -7,17 +7,19 @@ client's connection warm while tools work.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
 
 import msgspec
 
 from dragoman import translate
-from dragoman.dialects.contract import UpstreamRequest
 from dragoman.gateway.turn import Turn
 from dragoman.toolloop.loop import LoopLimits, Outcome
 from dragoman.toolloop.offer import GatewayTool
 from dragoman.toolloop.past import PastAnswers
 from dragoman.toolsets.registry import Toolbox, Wanted
+
+_PATIENCE = 5.0
+"""Seconds that a request waits for tool servers to come up."""
 
 
 class GatewayTools(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,12 +43,15 @@ class GatewayTools(msgspec.Struct, frozen=True, kw_only=True):
             for tool in self.toolbox.offered(model)
         ]
 
+    async def ready(self) -> None:
+        """Waits for tool servers that are still coming up, but not for long; at once when all have had their try."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                await self.toolbox.settled()
 
-async def go_on(tools: GatewayTools, turn: Turn, following: Callable[[UpstreamRequest], Turn]) -> Turn:
-    """Runs the calls of a turn, and of those that follow, until the answer is over; gives the last turn.
 
-    ``following`` makes the turn of the next upstream request. Cancelling ends the calls.
-    """
+async def go_on(tools: GatewayTools, turn: Turn) -> None:
+    """Runs the calls of a turn, and of those that follow, until the answer is over. Cancelling ends the calls."""
     exchange = turn.exchange
     left = tools.total
     clock = asyncio.get_running_loop().time
@@ -62,9 +67,8 @@ async def go_on(tools: GatewayTools, turn: Turn, following: Callable[[UpstreamRe
         await turn.give()
         if request is None:
             break
-        turn = following(request)
+        turn = turn.following(request)
         await turn.run(hold=False)
-    return turn
 
 
 async def _outcomes(toolbox: Toolbox, exchange: translate.Exchange, turn: Turn, left: float) -> list[Outcome] | None:

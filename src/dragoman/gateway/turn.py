@@ -66,7 +66,8 @@ class OpenTurns:
 class Turn:
     """One request to one upstream. ``began`` is the loop's time at which the client's request came.
 
-    ``before_end`` is awaited before the end of a sound answer goes to the client.
+    ``before_end`` is awaited before the end of a sound answer goes to the client. ``forwarded`` are headers of
+    the client's that go on to the upstream.
     """
 
     def __init__(
@@ -78,10 +79,12 @@ class Turn:
         open_turns: OpenTurns,
         began: float,
         before_end: Callable[[], Awaitable[None]] | None = None,
+        forwarded: Mapping[str, str] | None = None,
     ) -> None:
         self.service = service
         self.exchange = exchange
-        self._request = request
+        self._forwarded = forwarded or {}
+        self._request = msgspec.structs.replace(request, headers={**request.headers, **self._forwarded})
         self._reply = reply
         self._open_turns = open_turns
         self._before_end = before_end
@@ -139,6 +142,19 @@ class Turn:
             return float(head.headers.get("retry-after", "inf")) if head else inf
         except ValueError:
             return inf
+
+    def following(self, request: UpstreamRequest) -> Turn:
+        """The turn of the next request of the same exchange, to the same upstream."""
+        return Turn(
+            self.service,
+            self.exchange,
+            request,
+            self._reply,
+            self._open_turns,
+            self._clock(),
+            self._before_end,
+            self._forwarded,
+        )
 
     @property
     def until_due(self) -> float | None:

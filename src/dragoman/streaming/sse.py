@@ -55,9 +55,11 @@ class ServerSentEventReader:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines: list[bytes] = []
         if b"\n" in data:
-            lines = b"".join((*self._parts, data)).split(b"\n")
+            if self._parts:
+                data = b"".join((*self._parts, data))
+                self._parts, self._pending = [], 0
+            lines = data.split(b"\n")
             data = lines.pop()
-            self._parts, self._pending = [], 0
         if data:
             self._parts.append(data)
             self._pending += len(data)

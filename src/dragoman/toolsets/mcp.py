@@ -38,6 +38,8 @@ _log = logging.getLogger(__name__)
 _PAGES = 100
 """Pages of a tool list that are read."""
 _LONGEST = 2000  # characters of a server's error that the model is told
+_GATHERING = 0.05
+"""Seconds in which several reasons to look again become one."""
 _SECRET = 6
 """Characters: what is shorter is too common a text to be taken out everywhere."""
 
@@ -140,7 +142,10 @@ class McpToolset:
         while not self._closing:
             began = loop.time()
             self._ended = False
-            why = await self._connection()
+            try:
+                why = await self._connection()
+            except OSError as failure:  # no file descriptors left, say
+                why = self._in_words(failure)
             if self._closing:
                 return
             if loop.time() - began > self._patience.steady:
@@ -207,6 +212,7 @@ class McpToolset:
         while not self._closing:
             with anyio.move_on_after(look):
                 await self._wake.wait()
+            await anyio.sleep(_GATHERING)
             self._wake.clear()
             if self._ended:
                 raise _LostError("it ended")
