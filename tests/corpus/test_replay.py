@@ -21,9 +21,6 @@ JSON = dict[str, Any]
 FORGOTTEN = {
     # a responses client has no place for the signature of a text, and what is remembered belongs to calls
     ("gemini/signed-text-is-visible-text", "responses"),
-    # what a chat server passes on of another vendor's reasoning returns to it from chat clients alone
-    *(("chat/reasoning-details-and-reasoning", client) for client in ("responses", "messages", "gemini")),
-    *(("chat/reasoning-details-only-index-zero", client) for client in ("responses", "messages", "gemini")),
 }
 """Known limits: no turn fails of them, but the model has to do without its earlier reasoning."""
 PROVEN = [

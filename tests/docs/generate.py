@@ -8,9 +8,11 @@ reports.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_origin
 
 import msgspec
@@ -101,8 +103,8 @@ def quirks(catalogue: dict[str, str]) -> Callable[[], Iterator[Row]]:
 
 # ---- configuration
 
-_WHOLE = (settings.Address, settings.UpstreamTimeouts, settings.Accepts)
-"""Values whose members have no rows of their own."""
+_WHOLE = (settings.UpstreamTimeouts, settings.Accepts)
+"""Parts whose keys have rows elsewhere."""
 
 
 def keys(part: str) -> Callable[[], Iterator[Row]]:
@@ -122,16 +124,23 @@ def _inner(field: Any) -> tuple[type[msgspec.Struct], str] | None:
     kind, between = field.type, "."
     if get_origin(kind) is dict:
         kind, between = get_args(kind)[1], ".NAME."
-    is_part = isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in _WHOLE
-    return (kind, between) if is_part else None
+    elif get_origin(kind) is UnionType:
+        kind = get_args(kind)[0]
+    is_part = isinstance(kind, type) and issubclass(kind, msgspec.Struct) and not hasattr(kind, "read")
+    return (kind, between) if is_part and kind not in _WHOLE else None
 
 
 def _keys(place: str, field: Any) -> Iterator[Row]:
     if inner := _inner(field):
         for below in msgspec.structs.fields(inner[0]):
             yield from _keys(f"{place}{inner[1]}{below.name}", below)
+    elif field.required:
+        yield code(place), "required"
     else:
-        yield code(place), "required" if field.required else default(field.default)
+        yield (
+            code(place),
+            default(field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()),
+        )
 
 
 def facts() -> Iterator[Row]:
@@ -142,6 +151,8 @@ def facts() -> Iterator[Row]:
 def default(value: Any) -> str:
     if isinstance(value, bool):
         return code(str(value).lower())
+    if isinstance(value, list) and value:
+        return code(json.dumps(value))
     shown = isinstance(value, str | int | float | settings.Address)
     return code(f"{value:g}" if isinstance(value, float) else value) if shown else "–"
 

@@ -19,7 +19,7 @@ from tests.docs.pages import ROOT, Block, blocks, matches
 BIN = Path(sys.executable).parent
 DEMO = "127.0.0.1:4180"
 _MARK = "\x1e"
-_COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*|\n> .*)*)\n", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*|\n>(?: .*)?)*)\n", re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -84,10 +84,10 @@ def test_console(block: Block, demo: str, tmp_path: Path) -> None:
 
 
 def _session(text: str) -> tuple[list[str], list[str]]:
-    """The commands of a console, and what the page shows after each. ``> `` begins a further line of a command."""
+    """The commands of a console, and what the page shows after each. ``>`` begins a further line of a command."""
     before, *pieces = _COMMAND.split(text)
     assert not before
-    return [command.replace("\n> ", "\n") for command in pieces[0::2]], pieces[1::2]
+    return [re.sub("\n> ?", "\n", command) for command in pieces[0::2]], pieces[1::2]
 
 
 @pytest.mark.parametrize("block", blocks("configuration", "yaml"), ids=repr)

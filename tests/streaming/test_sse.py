@@ -20,7 +20,8 @@ class Reading:
         self.notes = Notes()
         reader = ServerSentEventReader(limit, self.notes)
         events = [event for piece in pieces for event in reader.feed(piece)]
-        events += reader.finish()
+        if last := reader.finish():
+            events.append(last)
         self.events = [(event.event, event.data.decode()) for event in events]
         self.cut = reader.cut
 
@@ -135,6 +136,16 @@ def test_an_event_beyond_the_limit_is_refused_in_any_cut(text: str) -> None:
             Reading(pieces, limit=size - 1)
 
 
+def test_events_before_one_beyond_the_limit_are_given_in_any_cut() -> None:
+    for pieces in awkward(b"data: 1\n\ndata: 2\n\ndata: 345\n\ndata: 6\n\n"):
+        reader, found = ServerSentEventReader(8, Notes()), []
+        with pytest.raises(RemoteProtocolError, match="more than 8 bytes"):
+            for piece in pieces:
+                for event in reader.feed(piece):
+                    found.append(event.data)
+        assert found == [b"1", b"2"], pieces
+
+
 def test_the_limit_is_one_for_each_event() -> None:
     body = b"data: 123\n\n" * 100 + b": ping\n\n" * 100
     for pieces in ([body], [body[n : n + 1] for n in range(len(body))]):
@@ -148,4 +159,5 @@ def test_frames_are_read_back() -> None:
     assert frame(b'{"a":1}') == b'data: {"a":1}\n\n'
     assert named_frame("ping", b"{}") == b"event: ping\ndata: {}\n\n"
     reader = ServerSentEventReader(100, Notes())
-    assert reader.feed(frame(b"1") + named_frame("x", b"2")) == [ServerSentEvent("", b"1"), ServerSentEvent("x", b"2")]
+    events = [ServerSentEvent("", b"1"), ServerSentEvent("x", b"2")]
+    assert list(reader.feed(frame(b"1") + named_frame("x", b"2"))) == events

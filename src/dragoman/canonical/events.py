@@ -122,7 +122,7 @@ class TextEnd(_Event, frozen=True):
 class ReasoningStart(_Event, frozen=True):
     """A reasoning block opens. ``summary``: its text is a summary, not the reasoning itself.
 
-    ``item_id`` as in ``TextStart``.
+    ``item_id`` as in ``TextStart``; of a chat server, which has no items, the member that the text stood in.
     """
 
     summary: bool = False

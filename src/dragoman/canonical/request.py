@@ -66,11 +66,15 @@ class Audio(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model thought in an earlier turn, with its proofs; ``summary`` as in ``ReasoningStart``."""
+    """What the model thought in an earlier turn, with its proofs; ``summary`` as in ``ReasoningStart``.
+
+    ``item_id`` as there, in turns of the answer under way: they go back to the upstream as they came.
+    """
 
     text: str = ""
     summary: bool = False
     opaque: tuple[Opaque, ...] = ()
+    item_id: str | None = None
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):

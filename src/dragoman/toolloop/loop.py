@@ -234,7 +234,9 @@ def _parts(blocks: Sequence[Block]) -> list[q.Part]:
             case TextBlock():
                 parts.append(q.Text(text=block.text, signature=block.signature))
             case ReasoningBlock():
-                parts.append(q.Reasoning(text=block.text, summary=block.summary, opaque=block.opaque))
+                parts.append(
+                    q.Reasoning(text=block.text, summary=block.summary, opaque=block.opaque, item_id=block.item_id)
+                )
             case ToolCallBlock():
                 parts.append(
                     q.ToolCall(

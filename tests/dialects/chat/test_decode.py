@@ -199,7 +199,7 @@ def test_googles_marked_thought_of_a_whole_answer() -> None:
 def test_a_signature_of_text() -> None:
     message = {"content": "Done.", "extra_content": {"google": {"thought_signature": "c2ln"}}}
     (end,) = of_type(e.TextEnd, events_of_body(whole(message)))
-    assert end.signature == Opaque("gemini", "signature", "c2ln")
+    assert end.signature == Opaque("gemini", "signature", "c2ln", via="chat")
 
 
 def test_refusals_are_text_of_their_own_kind() -> None:
@@ -238,7 +238,7 @@ def test_one_source_of_reasoning_for_each_delta() -> None:
     )
     assert thoughts_of(events) == "Hm"
     (end,) = of_type(e.ReasoningEnd, events)
-    assert end.opaque == (Opaque("messages", "signature", "c2ln"),)
+    assert end.opaque == (Opaque("messages", "signature", "c2ln", via="chat"),)
 
 
 def test_a_proof_ends_its_block() -> None:
@@ -265,7 +265,7 @@ def test_a_change_of_type_begins_a_block_but_a_ciphertext_belongs_to_its_summary
     events = events_of(*(chunk({"reasoning_details": [detail]}) for detail in details), chunk({"content": "x"}, "stop"))
     assert of_type(e.ReasoningStart, events) == [e.ReasoningStart(summary=True), e.ReasoningStart()]
     first, second = of_type(e.ReasoningEnd, events)
-    assert first.opaque == (Opaque("responses", "encrypted", "ZW5j", "rs_1"),)
+    assert first.opaque == (Opaque("responses", "encrypted", "ZW5j", "rs_1", via="chat"),)
     assert second.opaque == ()
 
 
@@ -276,7 +276,8 @@ def test_redacted_thinking_is_a_block_of_its_own() -> None:
         {"type": "reasoning.encrypted", "data": "R", **format},
     ]
     events = events_of_body(whole({"content": "x", "reasoning": "A", "reasoning_details": details}))
-    assert [end.opaque for end in of_type(e.ReasoningEnd, events)] == [(), (Opaque("messages", "redacted", "R"),)]
+    redacted = Opaque("messages", "redacted", "R", via="chat")
+    assert [end.opaque for end in of_type(e.ReasoningEnd, events)] == [(), (redacted,)]
 
 
 def test_reasoning_of_a_whole_answer_keeps_its_blocks() -> None:

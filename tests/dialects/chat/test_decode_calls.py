@@ -67,7 +67,7 @@ def test_signatures_of_calls(members: dict[str, Any]) -> None:
     events = events_of(
         calls({"index": 0, "id": "c", "function": {"name": "run", "arguments": "{}"}, **members}), chunk({}, "stop")
     )
-    assert of_type(e.ToolCallStart, events)[0].signature == Opaque("gemini", "signature", "c2ln")
+    assert of_type(e.ToolCallStart, events)[0].signature == Opaque("gemini", "signature", "c2ln", via="chat")
 
 
 def test_the_old_form_of_a_call() -> None:

@@ -201,4 +201,5 @@ def test_plain_reasoning_after_a_proof_is_another_block() -> None:
     events = events_of(
         chunk({"reasoning_details": [signed]}), chunk({"reasoning_content": "B"}), chunk({"content": "x"}, "stop")
     )
-    assert [end.opaque for end in of_type(e.ReasoningEnd, events)] == [(Opaque("messages", "signature", "1"),), ()]
+    proof = Opaque("messages", "signature", "1", via="chat")
+    assert [end.opaque for end in of_type(e.ReasoningEnd, events)] == [(proof,), ()]

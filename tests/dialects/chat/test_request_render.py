@@ -311,13 +311,17 @@ def test_freeform_calls_are_wrapped_and_signatures_given_back() -> None:
         HI,
         assistant(
             ToolCall(id="a", name="patch", arguments='*** "q"', kind="custom"),
-            ToolCall(id="b", name="run", arguments="{}", signature=Opaque("gemini", "signature", "c2ln")),
+            ToolCall(id="b", name="run", arguments="{}", signature=Opaque("gemini", "signature", "c2ln", via="chat")),
+            ToolCall(id="c", name="run", arguments="{}", signature=Opaque("gemini", "signature", "elsewhere")),
         ),
-        user(result("a", Text(text="ok"), kind="custom"), result("b", Text(text="ok"))),
+        user(
+            result("a", Text(text="ok"), kind="custom"), result("b", Text(text="ok")), result("c", Text(text="ok"))
+        ),
     )
-    wrapped, signed = messages[1]["tool_calls"]
+    wrapped, signed, unsigned = messages[1]["tool_calls"]
     assert json.loads(wrapped["function"]["arguments"]) == {"input": '*** "q"'}
     assert signed["extra_content"] == {"google": {"thought_signature": "c2ln"}}
+    assert "extra_content" not in unsigned
 
 
 def test_proofs_go_to_their_origin_alone() -> None:

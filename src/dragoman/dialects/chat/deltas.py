@@ -224,7 +224,7 @@ class DeltaReader:
 
     def _reasoning(self, delta: _JSON, whole: bool) -> bool:
         """One source for each delta: a field of its own, else the details; proofs come from those only."""
-        thought = next((text for name in REASONING if (text := _text_of(delta.get(name)))), "")
+        member, thought = next(((name, text) for name in REASONING if (text := _text_of(delta.get(name)))), ("", ""))
         details = delta.get("reasoning_details")
         if not thought and not details:
             return False
@@ -244,7 +244,7 @@ class DeltaReader:
                 self._detail = None
             summary = self._detail is not None and self._detail.summary
             self._told.append(thought)
-            self._assembler.reasoning(thought, self._block, summary=summary)
+            self._assembler.reasoning(thought, self._block, summary=summary, item_id=member)
         return True
 
     def _read_detail(self, entry: Any, *, speaks: bool) -> None:

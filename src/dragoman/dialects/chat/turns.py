@@ -43,6 +43,16 @@ class TurnWriter:
     def _lose(self, placed: Placed) -> None:
         self._losses.append(Loss(placed.path, f"{type(placed.part).__name__} has no form in chat completions"))
 
+    def _reasoning(self, part: Reasoning, path: str, body: JSON, index: int) -> list[JSON]:
+        """Writes the text where it is wanted, or where it came from in the answer under way; gives the details."""
+        member = part.item_id or ("reasoning_content" if self._reasoning_text else None)
+        if member is not None and part.text:
+            body[member] = body.get(member, "") + part.text
+        details = render_details(part.text, part.summary, part.opaque, index)
+        if member is None and part.text and not details:
+            self._losses.append(Loss(path, "reasoning goes back only to upstreams that ask for it"))
+        return details
+
     def _system(self, parts: list[Placed], role: Role) -> None:
         texts = []
         for placed in parts:
@@ -83,9 +93,7 @@ class TurnWriter:
                 case ToolCall() as call:
                     calls.append(_call(call))
                 case Reasoning() as part:
-                    details += render_details(part.text, part.summary, part.opaque, len(details))
-                    if self._reasoning_text and part.text:
-                        body["reasoning_content"] = body.get("reasoning_content", "") + part.text
+                    details += self._reasoning(part, placed.path, body, len(details))
                 case _:
                     self._lose(placed)
         if said := "".join(texts):
