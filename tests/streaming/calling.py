@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dragoman.canonical.events import ToolCallDelta, ToolCallEnd, ToolCallStart
@@ -29,22 +30,23 @@ class Recorder:
         self.texts: dict[int, str] = {}
         self.state: dict[int, str] = {}
 
-    def open_call(self, call: Call, start: ToolCallStart) -> None:
-        assert id(call) not in self.state, "announced once"
-        self.state[id(call)] = "open"
-        self.texts[id(call)] = ""
+    def open(self, block: Call, start: ToolCallStart) -> None:
+        assert id(block) not in self.state, "announced once"
+        self.state[id(block)] = "open"
+        self.texts[id(block)] = ""
         self.starts.append(start)
         self.seen.append(f"{start.id}:{start.name}")
 
-    def feed_call(self, call: Call, deltas: list[ToolCallDelta]) -> None:
+    def feed(self, call: Call, deltas: Sequence[ToolCallDelta]) -> None:
         assert self.state[id(call)] == "open"
         if text := "".join(delta.text for delta in deltas):
             self.texts[id(call)] += text
             self.seen.append(text)
 
-    def end_call(self, call: Call, end: ToolCallEnd) -> None:
-        assert self.state[id(call)] == "open"
-        self.state[id(call)] = "ended"
+    def close(self, block: Call, *ending: ToolCallEnd) -> None:
+        (end,) = ending
+        assert self.state[id(block)] == "open"
+        self.state[id(block)] = "ended"
         self.ends.append(end)
         self.seen.append("." if end.complete else "?")
 

@@ -40,7 +40,19 @@ BLOCKS: dict[str, tuple[list[Step], str]] = {
     "an end of a refusal": ([("text", "a", 1, {"refusal": True}), ("end_block", 1), ("text", "b", 1)], "refusal( a ) text( b )"),
     "a citation": ([("text", "a"), ("cite", CITATION), ("text", "b")], "text( a [1] b )"),
     "a citation by key": ([("text", "a", 1), ("cite", CITATION, 1)], "text( a [1] )"),
-    "a citation first": ([("cite", CITATION)], "text( [1] )"),
+    "a citation first": ([("cite", CITATION), ("text", "a"), ("text", "b")], "text( [1] a b )"),
+    "a citation first, by key": ([("cite", CITATION, 2), ("text", "a", 1), ("text", "b", 2)], "text( a ) text( [1] b )"),
+    "a citation first, without key": ([("cite", CITATION), ("text", "a", 1)], "text( [1] a )"),
+    "a citation of the latest text": ([("text", "a", 1), ("text", "b", 2), ("cite", CITATION)], "text( a ) text( b [1] )"),
+    "a citation beside a refusal": ([("cite", CITATION), ("text", "no", {"refusal": True}), ("text", "a")], "refusal( no ) text( [1] a )"),
+    "a citation of text that waits": (
+        [("call", at(0, "a", "run", '{"city":')), ("text", "a"), ("cite", CITATION), ("call", at(0, arguments='"Paris"}'))],
+        'run( {"city": "Paris"} ) text( a [1] )',
+    ),
+    "a citation of text that has ended, and waits": (
+        [("call", at(0, "a", "run", '{"city":')), ("text", "a", 1), ("end_block", 1), ("text", "b", 2), ("cite", CITATION, 1), ("call", at(0, arguments='"Paris"}'))],
+        'run( {"city": "Paris"} ) text( a [1] ) text( b )',
+    ),
     "signed text": ([("text", "a"), ("sign_text", PROOF), ("text", "b")], "text( a signed) text( b )"),
     "a signature alone": ([("sign_text", PROOF)], "text( signed)"),
     "a tool of the upstream": ([("text", "a"), ("server_tool", {"type": "x"}), ("text", "b")], "text( a ) tool text( b )"),
@@ -74,6 +86,14 @@ BLOCKS: dict[str, tuple[list[Step], str]] = {
     "half a character at the end": ([("text", "a\ud83d", 1)], "text( a \ufffd )"),
     "half a character at the end of a block": ([("text", "a\ud83d", 1), ("end_block", 1)], "text( a \ufffd )"),
     "half a character of reasoning": ([("reasoning", "a\ud83d")], "think( a \ufffd )"),
+    "half a character alone": ([("text", "\ud83d")], "text( \ufffd )"),
+    "halves of blocks": ([("text", "a\ud83d"), ("reasoning", "b"), ("text", "\ude00")], "text( a \ufffd ) think( b ) text( \ufffd )"),
+    "halves in a call": (
+        [("call", at(0, "a", "run", '{"city":')), ("text", "a\ud83d"), ("call", at(0, arguments='"Paris"}')), ("text", "\ude00")],
+        'run( {"city": "Paris"} ) text( a 😀 )',
+    ),
+    "signed by key": ([("text", "a", 1), ("sign_text", PROOF)], "text( a signed)"),
+    "proved by key": ([("reasoning", "a", 1), ("prove", PROOF)], "think( a signed)"),
 }  # fmt: skip
 
 
@@ -232,6 +252,24 @@ def test_losses_and_quirks_are_counted() -> None:
     tell(answer, ("lose", "audio"), ("quirk", "x"), ("call", at(arguments=PARIS)), ("text", "a"), *END)
     assert answer.losses == {"audio": 2, "arguments without a call": 1}
     assert answer.quirks == {"x": 1, "continuation-orphan": 1}
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected", "loss"),
+    [
+        ([("cite", CITATION)], "stop", "a citation without text"),
+        ([("cite", CITATION, 1), ("text", "a", 2)], "text( a ) stop", "a citation without text"),
+        ([("cite", CITATION, 1), ("text", "a", 1, {"refusal": True})], "refusal( a ) stop", "a citation without text"),
+        ([("text", "a"), ("reasoning", "b"), ("cite", CITATION)], "text( a ) think( b ) stop", "a citation of text that had ended"),
+        ([("text", "a", 1), ("text", "b", 2), ("cite", CITATION, 1)], "text( a ) text( b ) stop", "a citation of text that had ended"),
+        ([("text", "a", 1), ("end_block", 1), ("cite", CITATION)], "text( a ) stop", "a citation of text that had ended"),
+    ],
+)  # fmt: skip
+def test_a_citation_makes_no_text_of_its_own(steps: list[Step], expected: str, loss: str) -> None:
+    """Anthropic's servers refuse a text block without text."""
+    answer = assembler()
+    assert shorts(legal(tell(answer, *steps, *END))) == f"^ {expected}"
+    assert answer.losses == {loss: 1}
 
 
 def test_what_stands_behind_half_a_call_is_a_loss_that_is_told() -> None:

@@ -98,9 +98,14 @@ AT_A_NORMAL_END: dict[str, tuple[list[str], Outcome, str | None]] = {
     "wrong inside quotes": (['"a', "\n", '"'], Outcome('"a\n"', True, False), "args-not-json"),
     "an array": (["[1,", "2]"], Outcome("[1,2]", True, False), None),
     "a number": (["12"], Outcome("12", True, False), None),
+    "a fraction": (["-1.5", "e3"], Outcome("-1.5e3", True, False), None),
     # cut: never repaired, and never passed off as whole
     "half": (['{"city":"Par'], Outcome('{"city":"Par', False), None),  # finish-missing-no-done-tool-partial
     "a brace": (["{"], Outcome("{", False), None),
+    "half an array": (["[1,"], Outcome("[1,", False, False), None),
+    "half a number": (["1."], Outcome("1.", False, False), None),
+    "half a string": (['"{hel'], Outcome('"{hel', False, False), None),
+    "half a literal": (["tru"], Outcome("tru", False, False), None),
     "half a null": (["nul"], Outcome("nul", False, False), None),
     "half, double": (['"{\\"city\\":\\"Par'], Outcome('"{\\"city\\":\\"Par', False, False), None),
     "half an escape": (['{"a":"\\u00'], Outcome('{"a":"\\u00', False), None),
@@ -140,6 +145,8 @@ def test_the_cut_does_not_matter(row: str) -> None:
         ([PARIS, '{"ci'], Outcome(PARIS, True)),  # an echo that was cut
         (["{'city'"], Outcome("{'city'", False, False)),
         (["[1,"], Outcome("[1,", False, False)),
+        (["[1]"], Outcome("[1]", True, False)),
+        (["12"], Outcome("12", False, False)),  # more digits may have been cut
     ],
 )
 def test_at_a_cut(pieces: list[str], expected: Outcome) -> None:
@@ -266,11 +273,21 @@ def test_prose_passes_in_any_cut(text: str, normal: bool, data: st.DataObject) -
     assert outcome(data.draw(cut(text)), normal=normal) == Outcome(text, normal, False)
 
 
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 @given(st.lists(st.text(st.sampled_from('{}":,\\ nul1a'), max_size=6), max_size=8), st.booleans())
 def test_fragments_of_any_kind_end_well(pieces: list[str], normal: bool) -> None:
     found = outcome(pieces, normal=normal)
     if found.complete and found.sound:
         assert isinstance(json.loads(found.text), dict)
+    if not found.complete and found.text and normal:
+        assert not is_json(found.text)
     if not found.complete and found.sound and normal:
         assert not found.text or found.text.lstrip().startswith("{")
 

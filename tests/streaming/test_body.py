@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.exceptions import RemoteProtocolError
 from dragoman.streaming.body import BodyReader, Document, JSONObjectReader, Record, StreamLimits, describe
 from dragoman.streaming.sse import ServerSentEvent
 from tests.streaming.building import JSON_OBJECTS, Notes, awkward, cut
@@ -217,17 +216,8 @@ def test_limits_know_no_cut(text: str, event: int, answer: int, data: st.DataObj
 # ------------------------------------------------------------------ objects alone
 
 
-def test_an_object_beyond_the_limit_is_refused_in_any_cut() -> None:
-    for pieces in awkward(b'{"a":1}'):
-        reader = JSONObjectReader(7)
-        assert [item for piece in pieces for item in reader.feed(piece)] == [b'{"a":1}']
-        reader = JSONObjectReader(6)
-        with pytest.raises(RemoteProtocolError, match="object of more than 6 bytes"):
-            [item for piece in pieces for item in reader.feed(piece)]
-
-
 def test_what_stops_the_reading_of_objects() -> None:
-    reader = JSONObjectReader(100)
+    reader = JSONObjectReader()
     assert list(reader.feed(b' {"a":1} ,]\n[{')) == [b'{"a":1}']
     assert reader.inside
     assert list(reader.feed(b'"b":2}x{"c":3}')) == [b'{"b":2}']

@@ -84,6 +84,7 @@ def test_every_text_of_a_small_alphabet(alphabet: str, length: int) -> None:
                 if accepted:
                     over = longer.strip()[:1] not in "-0123456789" or longer[-1] in " \t"  # a digit may follow
                     assert advanced.whole == (strict(longer) and over), longer
+                    assert advanced.complete == strict(longer), longer
                     following.append((longer, advanced))
         level = following
     assert level

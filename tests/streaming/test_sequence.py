@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import pytest
 
 from dragoman.canonical import events as e
 from dragoman.canonical.opaque import Opaque
+from dragoman.streaming.blocks import Passage, PassageKind
 from dragoman.streaming.fragments import Call, read_fragment
-from dragoman.streaming.sequence import Block, Sequencer
+from dragoman.streaming.sequence import Sequencer
 from tests.streaming.building import Notes, legal
 from tests.streaming.calling import PARIS, ROME
 
@@ -29,15 +30,15 @@ class Bench:
         self.finished.append(call)
         call.arguments.finish(normal=True)
         self._flush(call)
-        self.sequence.end_call(call, e.ToolCallEnd())
+        self.sequence.close(call, e.ToolCallEnd())
 
     def _flush(self, call: Call) -> None:
         deltas, call.arguments.out = call.arguments.out, []
-        self.sequence.feed_call(call, deltas)
+        self.sequence.feed(call, deltas)
 
     def call(self, id: str, arguments: str = "") -> Call:
         call = Call(read_fragment(id=id, name="run"), Notes())
-        self.sequence.open_call(call, e.ToolCallStart(id=id, name="run"))
+        self.sequence.open(call, e.ToolCallStart(id=id, name="run"))
         self.feed(call, arguments)
         return call
 
@@ -45,11 +46,13 @@ class Bench:
         call.arguments.feed(arguments)
         self._flush(call)
 
-    def text(self, text: str, key: object = None, kind: type = e.TextStart) -> Block:
-        block = Block(kind, key)
-        self.sequence.open(block, kind())
-        self.sequence.push(block, e.TextDelta(text) if kind is e.TextStart else e.ReasoningDelta(text))
-        return block
+    def text(self, text: str, key: Hashable = None, kind: PassageKind = "text") -> Passage:
+        passage = Passage(kind, key)
+        thinks = kind == "reasoning"
+        self.sequence.open(passage, e.ReasoningStart() if thinks else e.TextStart())
+        if said := passage.join.feed(text):
+            self.sequence.push(passage, e.ReasoningDelta(said) if thinks else e.TextDelta(said))
+        return passage
 
     def take(self) -> str:
         """The events since the last call, in short."""
@@ -80,8 +83,8 @@ def test_the_first_block_is_live() -> None:
     assert bench.take() == "y"
 
 
-@pytest.mark.parametrize("kind", [e.TextStart, e.ReasoningStart])
-def test_text_and_reasoning_end_when_anything_follows(kind: type) -> None:
+@pytest.mark.parametrize("kind", ["text", "refusal", "reasoning"])
+def test_text_and_reasoning_end_when_anything_follows(kind: PassageKind) -> None:
     bench = Bench()
     bench.text("x", kind=kind)
     bench.take()
@@ -150,7 +153,7 @@ def test_a_call_that_its_upstream_ended_makes_room() -> None:
     bench = Bench()
     call = bench.call("a", '{"city"')
     bench.text("x")
-    bench.sequence.end_call(call, e.ToolCallEnd(complete=False))
+    bench.sequence.close(call, e.ToolCallEnd(complete=False))
     assert bench.take() == 'a( {"city" ) T( x'
 
 
@@ -163,28 +166,55 @@ def test_whole_blocks_wait_their_turn() -> None:
     call = bench.call("a", "{")
     bench.sequence.add(tool)
     assert bench.take() == "ServerTool T( x ) Media a("
-    bench.sequence.end_call(call, e.ToolCallEnd())
+    bench.sequence.close(call, e.ToolCallEnd())
     assert bench.take() == ") ServerTool"
 
 
-def test_blocks_are_found_by_kind_and_key_while_they_are_open() -> None:
+def test_passages_are_found_by_kind_and_key_while_they_are_open() -> None:
     bench = Bench()
     call = bench.call("a", '{"city"')
     text, other = bench.text("x", 1), bench.text("y", 2)
-    thought = bench.text("z", 1, e.ReasoningStart)
+    refusal = bench.text("no", 1, "refusal")
+    thought = bench.text("z", 1, "reasoning")
     sequence = bench.sequence
-    assert sequence.find(e.TextStart, 1) is text
-    assert sequence.find(e.TextStart, 2) is other
-    assert sequence.find(e.ReasoningStart, 1) is thought
-    assert sequence.find(e.ReasoningStart, 2) is None
-    assert sequence.last is thought
+    assert sequence.find("text", 1) is text
+    assert sequence.find("text", 2) is sequence.find("text", None) is other
+    assert sequence.find("refusal", 1) is refusal
+    assert sequence.find("reasoning", 1) is sequence.last is thought
+    assert sequence.find("reasoning", 2) is None
     sequence.push(text, e.TextDelta("X"))
-    sequence.close(other)
-    assert sequence.find(e.TextStart, 2) is None
+    sequence.end(other)
+    assert sequence.find("text", 2) is None
+    assert sequence.latest("text", 2) is other
     bench.take()
-    sequence.end_call(call, e.ToolCallEnd())
-    assert bench.take() == ") T( x X ) T( y ) R( z"
-    assert sequence.find(e.TextStart, 1) is None
+    sequence.close(call, e.ToolCallEnd())
+    assert bench.take() == ") T( x X ) T( y ) T( no ) R( z"
+    assert sequence.find("text", 1) is None
+    sequence.add(e.ServerTool("messages", ()))
+    assert sequence.last is None
+
+
+def test_events_slip_into_what_has_ended_while_it_waits() -> None:
+    bench = Bench()
+    call = bench.call("a", '{"city"')
+    text, citation = bench.text("x"), e.CitationAdded(e.Citation())
+    assert bench.sequence.slip_in(text, citation)
+    bench.sequence.end(text)
+    assert bench.sequence.slip_in(text, citation)
+    bench.take()
+    bench.sequence.close(call, e.ToolCallEnd())
+    assert bench.take() == ") T( x CitationAdded CitationAdded )"
+    assert not bench.sequence.slip_in(text, citation)
+    assert bench.take() == ""
+
+
+def test_a_queue_of_any_length_is_let_out() -> None:
+    bench = Bench()
+    call = bench.call("a", '{"city"')
+    for number in range(2000):
+        bench.text("x", number)
+    bench.sequence.close(call, e.ToolCallEnd())
+    assert bench.take().count("x") == 2000
 
 
 def test_the_end_of_the_answer_ends_the_last_block() -> None:
@@ -194,7 +224,6 @@ def test_the_end_of_the_answer_ends_the_last_block() -> None:
     bench.sequence.drain()
     bench.sequence.drain()
     assert bench.take() == "T( x )"
-    assert bench.sequence.last is None
     bench.call("a")
     bench.sequence.drain()  # its arguments decide, not the queue
     assert bench.take() == "a("
@@ -203,26 +232,36 @@ def test_the_end_of_the_answer_ends_the_last_block() -> None:
 @pytest.mark.parametrize(
     ("kind", "proofs", "end"),
     [
-        (e.TextStart, [], e.TextEnd()),
-        (e.TextStart, [PROOF, OTHER], e.TextEnd(OTHER)),
-        (e.ReasoningStart, [], e.ReasoningEnd()),
-        (e.ReasoningStart, [PROOF, OTHER], e.ReasoningEnd((PROOF, OTHER))),
+        ("text", [], e.TextEnd()),
+        ("refusal", [], e.TextEnd()),
+        ("text", [PROOF, OTHER], e.TextEnd(OTHER)),
+        ("reasoning", [], e.ReasoningEnd()),
+        ("reasoning", [PROOF, OTHER], e.ReasoningEnd((PROOF, OTHER))),
     ],
 )
-def test_proofs_go_with_the_end(kind: Any, proofs: list[Opaque], end: e.Event) -> None:
+def test_proofs_go_with_the_end(kind: PassageKind, proofs: list[Opaque], end: e.Event) -> None:
     bench = Bench()
-    block = bench.text("x", kind=kind)
-    block.proofs += proofs
+    passage = bench.text("x", kind=kind)
+    passage.proofs += proofs
     bench.text("y")
     legal([e.ResponseStart(), *bench.sequence.out])
     assert end in bench.sequence.out
 
 
-def test_a_closed_block_is_closed_once() -> None:
+@pytest.mark.parametrize(("kind", "opening"), [("text", "T("), ("refusal", "T("), ("reasoning", "R(")])
+def test_half_a_character_ends_with_its_passage(kind: PassageKind, opening: str) -> None:
     bench = Bench()
-    block = bench.text("x")
-    bench.sequence.close(block)
-    bench.sequence.close(block)
+    bench.text("x\ud83d", kind=kind)
+    assert bench.take() == f"{opening} x"
+    bench.text("\ude00")
+    assert bench.take() == "\ufffd ) T( \ufffd"
+
+
+def test_an_ended_passage_ends_once() -> None:
+    bench = Bench()
+    passage = bench.text("x")
+    bench.sequence.end(passage)
+    bench.sequence.end(passage)
     assert bench.take() == "T( x )"
     bench.text("y")
     assert bench.take() == "T( y"

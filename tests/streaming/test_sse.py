@@ -138,11 +138,11 @@ def test_an_event_beyond_the_limit_is_refused_in_any_cut(text: str) -> None:
 
 def test_events_before_one_beyond_the_limit_are_given_in_any_cut() -> None:
     for pieces in awkward(b"data: 1\n\ndata: 2\n\ndata: 345\n\ndata: 6\n\n"):
-        reader, found = ServerSentEventReader(8, Notes()), []
+        reader = ServerSentEventReader(8, Notes())
+        found: list[bytes] = []
+        events = (event for piece in pieces for event in reader.feed(piece))
         with pytest.raises(RemoteProtocolError, match="more than 8 bytes"):
-            for piece in pieces:
-                for event in reader.feed(piece):
-                    found.append(event.data)
+            found.extend(event.data for event in events)
         assert found == [b"1", b"2"], pieces
 
 

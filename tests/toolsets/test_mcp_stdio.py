@@ -173,6 +173,17 @@ async def test_a_program_that_is_not_there() -> None:
         assert "cannot be started: No such file" in toolset.state.detail
 
 
+async def test_an_answer_that_is_not_of_the_protocol(tmp_path: Path) -> None:
+    """The SDK refuses the whole list for one such tool; the operator is told which."""
+    program = tmp_path / "server.py"
+    program.write_text(
+        Path(OLD).read_text().replace('"learn", "inputSchema": {"type": "object"}', '"learn", "inputSchema": {}')
+    )
+    async with opened(stdio(str(program))) as toolset:
+        assert toolset.state.condition == "down"
+        assert "tools.0.inputSchema.type" in toolset.state.detail
+
+
 async def test_a_server_that_comes_up_late_is_offered_then(tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     program.write_text("raise SystemExit(1)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +45,12 @@ def tools(config: str | None, name: str | None = None, arguments: str = "{}") ->
         for mistake in error.mistakes:
             click.echo(f"  {mistake}", err=True)
         return pipes.USAGE
-    return asyncio.run(_list(toolbox) if name is None else _call(toolbox, name, arguments))
+    silence = logging.NullHandler()
+    logging.getLogger().addHandler(silence)  # what there is to say of a server is in its state
+    try:
+        return asyncio.run(_list(toolbox) if name is None else _call(toolbox, name, arguments))
+    finally:
+        logging.getLogger().removeHandler(silence)
 
 
 def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -> ToolSections:
@@ -58,14 +64,14 @@ def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -
 
     file = Path(named or environment.get("DRAGOMAN_CONFIG") or folder / FILE)
     try:
-        raw = config._parse(file.read_text("utf-8-sig"))
+        raw = config.parse(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a text in UTF-8"
         raise pipes.UsageError(f"{file}: {why}") from None
     wanted = {key: raw[key] for key in ToolSections.__struct_fields__ if key in raw} if isinstance(raw, dict) else {}
     mistakes: list[str] = []
-    expanded = config._expand(wanted, "", environment, mistakes)
-    sections = config._read(ToolSections, expanded, "", mistakes)
+    expanded = config.expand(wanted, "", environment, mistakes)
+    sections = config.read(ToolSections, expanded, "", mistakes)
     mistakes.extend(check(expanded))
     if mistakes:
         raise ConfigurationError(mistakes)

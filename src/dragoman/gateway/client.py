@@ -103,9 +103,9 @@ class Reply:
         self.status = status
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
 
-    async def write(self, data: bytes) -> None:
-        """Sends a piece of the body; returns when the client's connection can take more."""
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+    def write(self, data: bytes) -> Awaitable[None]:
+        """Sends a piece of the body; over when the client's connection can take more."""
+        return self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end(self, data: bytes = b"") -> None:
         self.ended = True

@@ -29,13 +29,13 @@ _ABSENT = object()
 
 def load(text: str, environment: Mapping[str, str]) -> Settings:
     """The settings in a YAML (or JSON) text. Raises ``ConfigurationError`` with every mistake."""
-    raw = _parse(text)
+    raw = parse(text)
     mistakes: list[str] = []
     try:
-        raw = _expand({} if raw is None else raw, "", environment, mistakes)
+        raw = expand({} if raw is None else raw, "", environment, mistakes)
     except RecursionError:
         raise ConfigurationError(["the file: an alias that holds itself"]) from None
-    settings = _read(Settings, raw, "", mistakes)
+    settings = read(Settings, raw, "", mistakes)
     if isinstance(raw, dict):
         _check(raw, mistakes)
         mistakes.extend(toolsets.check(raw))
@@ -61,7 +61,8 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _parse(text: str) -> Any:
+def parse(text: str) -> Any:
+    """The value of a YAML text. Raises ``ConfigurationError`` with the place of the mistake."""
     try:
         return yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
@@ -76,11 +77,12 @@ def _parse(text: str) -> Any:
 # ---- the environment
 
 
-def _expand(value: Any, place: str, environment: Mapping[str, str], mistakes: list[str]) -> Any:
+def expand(value: Any, place: str, environment: Mapping[str, str], mistakes: list[str]) -> Any:
+    """The value with each ``$NAME`` taken from the environment; variables that are missing go to ``mistakes``."""
     if isinstance(value, dict):
-        return {key: _expand(item, _join(place, key), environment, mistakes) for key, item in value.items()}
+        return {key: expand(item, _join(place, key), environment, mistakes) for key, item in value.items()}
     if isinstance(value, list):
-        return [_expand(item, f"{place}[{index}]", environment, mistakes) for index, item in enumerate(value)]
+        return [expand(item, f"{place}[{index}]", environment, mistakes) for index, item in enumerate(value)]
     if not isinstance(value, str) or not (found := _VARIABLE.match(value)):
         return value
     name = found[1] or found[2]
@@ -93,7 +95,7 @@ def _expand(value: Any, place: str, environment: Mapping[str, str], mistakes: li
 # ---- types
 
 
-def _read(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any:
+def read(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any:
     """The value as this type; what is wrong goes to ``mistakes``."""
     if value is _ABSENT:
         return None
@@ -167,7 +169,7 @@ def _read_members(kind: type[msgspec.Struct], value: Any, place: str, mistakes: 
     found = {}
     for key, item in value.items():
         if key in fields:
-            found[key] = _read(fields[key].type, item, _join(place, key), mistakes)
+            found[key] = read(fields[key].type, item, _join(place, key), mistakes)
         else:
             mistakes.append(f"{_join(place, key)}: unknown key{nearest(key, fields)}")
     missing = [name for name, field in fields.items() if field.required and name not in value]
@@ -182,14 +184,14 @@ def _read_mapping(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any
     for key in value:
         if not isinstance(key, str) or not key:
             mistakes.append(f"{_join(place, key)}: a name must be a text (put it in quotes)")
-    return {key: _read(kind, item, _join(place, key), mistakes) for key, item in value.items()}
+    return {key: read(kind, item, _join(place, key), mistakes) for key, item in value.items()}
 
 
 def _read_list(kind: Any, value: Any, place: str, mistakes: list[str]) -> Any:
     if not isinstance(value, list):
         mistakes.append(f"{place}: expected a list")
         return []
-    return [_read(kind, item, f"{place}[{index}]", mistakes) for index, item in enumerate(value)]
+    return [read(kind, item, f"{place}[{index}]", mistakes) for index, item in enumerate(value)]
 
 
 def _join(place: str, key: Any) -> str:

@@ -19,6 +19,7 @@ from dragoman import translate
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.request import Loss
 from dragoman.dialects.contract import Dialect, UpstreamRequest
+from dragoman.gateway.alarm import Alarm
 from dragoman.gateway.client import Reply
 from dragoman.gateway.facts import ModelFacts
 from dragoman.gateway.settings import Timeouts
@@ -90,7 +91,7 @@ class Turn:
         self._before_end = before_end
         self._answer: UpstreamAnswer | None = None
         self._headers: Mapping[str, str] = {}
-        self._alarm: asyncio.Timeout | None = None
+        self._alarm = Alarm(self._due)
         self._clock = asyncio.get_running_loop().time
         times = service.timeouts
         now = self._clock()
@@ -112,7 +113,10 @@ class Turn:
         opening = asyncio.ensure_future(self.service.upstream.send(self._request))
         self._open_turns.turns.add(self)
         try:
-            while not self.exchange.finished and not self.exchange.calls:
+            while not self._over:
+                if self._answer is not None and self._reply.begun:
+                    await self._carry(self._answer)
+                    break
                 await self._advance(opening)
                 if hold and not self._reply.begun and self.worth_another:
                     return False
@@ -121,8 +125,14 @@ class Turn:
                 await self._rest()
             return True
         finally:
+            self._alarm.off()
             self._open_turns.turns.discard(self)
             await self._let_go(opening)
+
+    @property
+    def _over(self) -> bool:
+        """The answer is, or the gateway has to run tools."""
+        return self.exchange.finished or bool(self.exchange.calls)
 
     @property
     def status(self) -> int:
@@ -176,28 +186,74 @@ class Turn:
 
     async def _advance(self, opening: asyncio.Future[UpstreamAnswer]) -> None:
         """The next thing that happens: the upstream's head, bytes, end or failure, or a time that has come."""
-        exchange = self.exchange
-        self._heard = True
-        try:
-            if self._open_turns.ended or self._clock() >= self._total:
-                raise TimeoutError  # even if the next bytes are there already
-            due = min(self._total, self._patience, self._head, self._heartbeat)
-            async with asyncio.timeout_at(due) as self._alarm:
-                if self._answer is None:
-                    self._answer = await asyncio.shield(opening)
-                    self._headers = self._answer.headers
-                    exchange.receive_head(self._answer.status, self._headers)
-                elif data := await self._answer.read():
-                    exchange.receive_data(data)
-                else:
-                    exchange.receive_eof()
-        except UpstreamError as failure:
-            exchange.receive_failure(failure.error)
-        except TimeoutError:
-            self._heard = False
+        if self._open_turns.ended or self._clock() >= self._total:
             await self._on_time()
+            return
+        self._heard = True
+        self._alarm.set()
+        self._alarm.waiting = True
+        try:
+            if self._answer is None:
+                self._answer = await asyncio.shield(opening)
+                self._headers = self._answer.headers
+                self.exchange.receive_head(self._answer.status, self._headers)
+            else:
+                self._receive(await self._answer.read())
+        except (UpstreamError, asyncio.CancelledError) as failure:
+            await self._miss(failure)
+        finally:
+            self._alarm.waiting = False
+
+    async def _carry(self, answer: UpstreamAnswer) -> None:
+        """All that is left once the head is out. What is done for a delta is done here, with nothing in between."""
+        exchange, alarm, clock = self.exchange, self._alarm, self._clock
+        read, receive, take, write = answer.read, self._receive, exchange.data_to_send, self._reply.write
+        idle, beat = self.service.timeouts.idle, self.service.timeouts.heartbeat
+        now = clock()
+        while not self._over:
+            if now >= self._total or self._open_turns.ended:  # even if the next bytes are there already
+                await self._on_time()
+            else:
+                if not alarm.is_set:
+                    alarm.set()
+                alarm.waiting = True
+                try:
+                    receive(await read())
+                except (UpstreamError, asyncio.CancelledError) as failure:
+                    await self._miss(failure)
+                alarm.waiting = False
+            if not self._heard or not self._speaking or self._over:
+                await self.give()
+                now = clock()
+                continue
+            if data := take():
+                await write(data)
+                now = clock()
+                self._heartbeat = now + beat
+            else:
+                now = clock()
+            self._patience = now + idle
+
+    def _receive(self, data: bytes) -> None:
+        self._heard = True
+        if data:
+            self.exchange.receive_data(data)
+        else:
+            self.exchange.receive_eof()
+
+    async def _miss(self, failure: UpstreamError | asyncio.CancelledError) -> None:
+        """What was waited for did not come."""
+        self._alarm.waiting = False
+        if isinstance(failure, UpstreamError):
+            self.exchange.receive_failure(failure.error)
+        elif self._alarm.rang():
+            await self._on_time()
+        else:
+            raise failure
 
     async def _on_time(self) -> None:
+        """Does what is due."""
+        self._heard = False
         now, times = self._clock(), self.service.timeouts
         if self._open_turns.ended:
             self._fail(ErrorKind.OVERLOADED, "the gateway is being stopped")
@@ -217,11 +273,12 @@ class Turn:
     def _fail(self, kind: ErrorKind, message: str) -> None:
         self.exchange.receive_failure(Error(kind=kind, message=message))
 
+    def _due(self) -> float:
+        return 0.0 if self._open_turns.ended else min(self._total, self._patience, self._head, self._heartbeat)
+
     def wake(self) -> None:
-        """Ends the wait for the upstream, to look at ``OpenTurns.ended``."""
-        if self._alarm is not None:
-            with contextlib.suppress(RuntimeError):  # it does not wait now: it will look by itself
-                self._alarm.reschedule(0)
+        """Ends the wait for the upstream, to look at ``OpenTurns.ended``; if it does not wait, it will look by itself."""
+        self._alarm.ring()
 
     # ---- to the client
 

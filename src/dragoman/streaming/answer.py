@@ -105,7 +105,7 @@ class AnswerAssembler:
     ) -> None:
         """Facts of the answer as a whole; the first non-empty value of each counts, until something was said."""
         self._heard = True
-        if self._said or self._gathered or any(choice.sequence.out for choice in self._choices):
+        if self._spoken:
             return
         self._id = self._id or id or ""
         self._model = self._model or model or ""
@@ -292,15 +292,11 @@ class AnswerAssembler:
         if error is not None:
             self._end = [e.ResponseError(error)]
             return
-        self._end = [
-            *(e.InChoice(n, self._end_of(choice)) for n, choice in enumerate(self._choices) if n),
-            *(
-                [e.UsageUpdate(self._usage, self._usage_native, self.context.origin)]
-                if self._usage != e.Usage()
-                else []
-            ),
-            self._end_of(self._choices[0]),
-        ]
+        first, *further = map(self._end_of, self._choices)
+        self._end = [e.InChoice(number, end) for number, end in enumerate(further, 1)]
+        if self._usage != e.Usage():
+            self._end.append(e.UsageUpdate(self._usage, self._usage_native, self.context.origin))
+        self._end.append(first)
 
     def _end_of(self, choice: _Choice) -> e.ResponseEnd:
         return choice.finish.end(
@@ -323,10 +319,14 @@ class AnswerAssembler:
         return None
 
     @property
+    def _spoken(self) -> bool:
+        """Whether anything of the answer came out, or is ready to."""
+        return self._said or bool(self._gathered) or any(choice.sequence.out for choice in self._choices)
+
+    @property
     def _content(self) -> bool:
-        """Whether anything of the answer came out, or will."""
-        pending = any(choice.sequence.out or choice.calls.open for choice in self._choices)
-        return self._said or bool(self._gathered) or pending
+        """The same, or will come out."""
+        return self._spoken or any(choice.calls.open for choice in self._choices)
 
     def _empty(self, proven: bool) -> Error | None:
         """The error of an answer that says nothing, unless it began and ended like that."""

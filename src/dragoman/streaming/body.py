@@ -54,18 +54,15 @@ class JSONObjectReader:
     """Cuts JSON objects out of bytes in any cut: those of one array, or those that follow each other.
 
     Objects are found by their brackets, unread; anything but blanks and commas between them ends the
-    reading (``stopped``). Raises ``RemoteProtocolError`` for one of more than ``limit`` bytes, once those
-    before it were given.
+    reading (``stopped``).
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self) -> None:
         self.stopped = False
-        self._limit = limit
         self._depth = 0
         self._in_string = False
         self._escaped = False
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._parts: list[bytes] = []  # of the object that has begun
 
     @property
     def inside(self) -> bool:
@@ -87,13 +84,10 @@ class JSONObjectReader:
                 self._depth, position = 1, begin + 1
             position = self._end_of_object(data, position)
             self._parts.append(data[begin:position])
-            self._size += position - begin
-            if self._size > self._limit:
-                raise RemoteProtocolError(f"the upstream sent a JSON object of more than {self._limit} bytes")
             if self._depth:
                 return
             item = b"".join(self._parts)
-            self._parts, self._size, begin = [], 0, position
+            self._parts, begin = [], position
             yield item
 
     def _end_of_object(self, data: bytes, position: int) -> int:
@@ -137,7 +131,7 @@ class BodyReader:
         self._head = b""
         self._note = note
         self._events = ServerSentEventReader(limits.event, note)
-        self._objects = JSONObjectReader(limits.answer)
+        self._objects = JSONObjectReader()
         self._first: bytes | None = None  # the first object, until it is known whether others follow
         self._several = False
         self._total = 0

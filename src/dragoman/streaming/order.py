@@ -29,6 +29,8 @@ class StreamState(Enum):
     COUNTED = "counted"
     ENDED = "ended"
 
+    __hash__ = object.__hash__
+
 
 _S = StreamState
 

@@ -75,6 +75,7 @@ class ToolCallAssembler:
         self._lose = lose
         self._legal_id = legal_id
         self._calls: list[Call] = []
+        self._unfinished = 0
         self._waiting = 0  # the place of the first call that is neither announced nor dropped
         self._latest_at: dict[int, Call] = {}
         self._latest_with: dict[str, Call] = {}
@@ -145,12 +146,13 @@ class ToolCallAssembler:
         if call.finished:
             return
         call.finished = True
+        self._unfinished -= 1
         complete = call.arguments.finish(normal=normal)
         if not call.announced:
             if not call.name:
                 self._drop(call)
                 return
-            if self._may_be_echo(call) and call.original is not None and self._same_text(call, call.original):
+            if self._is_echo(call):
                 self._note("call-echo")
                 return
             self._announce(call)
@@ -219,8 +221,9 @@ class ToolCallAssembler:
 
     def _open(self, fragment: CallFragment) -> Call:
         self.settle()
-        if sum(not call.finished for call in self._calls) >= self._open_calls:
+        if self._unfinished >= self._open_calls:
             raise RemoteProtocolError(f"the upstream opened more than {self._open_calls} tool calls at the same time")
+        self._unfinished += 1
         call = Call(fragment, self._note)
         if fragment.id is not None:
             earlier = self._latest_with.get(fragment.id)
@@ -299,8 +302,7 @@ class ToolCallAssembler:
     def _release(self, touched: Call) -> None:
         """Sends what may be sent: of this call, and of those that waited for it."""
         if touched.announced:
-            self._flush(touched)
-            self._end_if_over(touched)
+            self._send(touched)
         if self._waiting < len(self._calls):
             self._advance(followed=False)
 
@@ -317,17 +319,12 @@ class ToolCallAssembler:
                     return
                 if call.arguments.out:
                     self._announce(call)
-                    self._flush(call)
-                    self._end_if_over(call)
+                    self._send(call)
                 elif call.ended and (followed or call is not self._calls[-1]):
                     self.finish_call(call, normal=True)
                 else:
                     return
             self._waiting += 1
-
-    def _end_if_over(self, call: Call) -> None:
-        if call.ended and not call.finished and not call.arguments.placeholder:
-            self.finish_call(call, normal=True)
 
     def _may_be_echo(self, call: Call) -> bool:
         """Its id is another call's: it is held while name and arguments are the same so far."""
@@ -336,17 +333,20 @@ class ToolCallAssembler:
             return False
         return not original.done or original.arguments.repeats(call.arguments.text)
 
-    @staticmethod
-    def _same_text(one: Call, other: Call) -> bool:
-        return one.arguments.text.strip() == other.arguments.text.strip()
+    def _is_echo(self, call: Call) -> bool:
+        original = call.original
+        if original is None or not self._may_be_echo(call):
+            return False
+        return call.arguments.text.strip() == original.arguments.text.strip()
 
     def _announce(self, call: Call) -> None:
         name = self._clean(call.name)
         if name != call.name:
             self._note("name-repaired")
             call.name = name
-        tool = self._tools.get(name) or ToolIdentity(name, call.kind, call.namespace)
-        kind = tool.kind if self._tools.get(name) or self._freeform_client else "function"
+        declared = self._tools.get(name)
+        tool = declared or ToolIdentity(name, call.kind, call.namespace)
+        kind = tool.kind if declared or self._freeform_client else "function"
         if kind != call.kind:
             call.form = InputReader() if kind == "custom" else InputWriter()
         call.announced = True
@@ -373,6 +373,12 @@ class ToolCallAssembler:
             id = self._ids("call_")
         self._announced_ids.add(id)
         return id
+
+    def _send(self, call: Call) -> None:
+        """What an announced call has to say, and its end if the upstream told it."""
+        self._flush(call)
+        if call.ended and not call.arguments.placeholder:
+            self.finish_call(call, normal=True)
 
     def _flush(self, call: Call) -> None:
         deltas, call.arguments.out = call.arguments.out, []  # the sink may end the call from within

@@ -73,7 +73,7 @@ def _array(body: bytes, report: Report) -> list[tuple[str, bytes]]:
         whole = jsontext.parse(body)
     except ValueError:
         report.add("gemini.frame.array", "body", "the array is not one JSON value: cut, or badly joined")
-        found = JSONObjectReader(len(body)).feed(body)
+        found = JSONObjectReader().feed(body)
         return [(f"element {number}", data) for number, data in enumerate(found)]
     return [(f"element {number}", jsontext.render(value)) for number, value in enumerate(whole)]
 
