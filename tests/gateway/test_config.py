@@ -150,8 +150,6 @@ def upstream(**changes: object) -> str:
         ("listen: 4180", "listen:", "HOST:PORT"),
         ("listen: localhost:99999", "listen:", "HOST:PORT"),
         ("keys: [sk-1, 5]", "keys[1]:", "text"),
-        ("tools: {}", "tools:", "does not run tools"),
-        ("tool_loop: {rounds: 3}", "tool_loop:", "does not run tools"),
         ("[1]", "the file:", "expected keys"),
         ("listen: [127.0.0.1\nupstreams: {{{", "line 2", "not YAML"),
         ("strict: true\nstrict: false", "line 2", "stands twice"),

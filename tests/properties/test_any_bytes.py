@@ -18,7 +18,9 @@ clients = st.sampled_from(CLIENTS)
 streams = st.booleans()
 
 CONTENT = {
-    *("chat.call.json", "responses.call.arguments"),  # the arguments are no JSON, and were not mended
+    *("chat.call.json", "responses.call.arguments", "messages.tool.json"),  # arguments that are no JSON are not mended
+    "messages.tool.name",  # nor is a name
+    "messages.tool.id",  # nor a block of a tool that the upstream ran, and showed twice
     "gemini.finish.silent",  # the answer says nothing
 }
 """Rules of content: what an upstream gets wrong there is passed on, not repaired."""
