@@ -26,6 +26,9 @@ class AnswerHead(msgspec.Struct, frozen=True):
     headers: dict[str, str]
 
 
+_MAY_BE_LOST = frozenset({e.ServerTool, e.Media, e.CitationAdded})
+
+
 class ClientAnswer:
     """Events in, bytes out. ``request_id`` goes into error bodies where the dialect has a place for it."""
 
@@ -38,6 +41,8 @@ class ClientAnswer:
         """What the client was told of a failure."""
         self.finish: str | None = None
         self.usage: e.Usage | None = None
+        self.losses: dict[str, int] = {}
+        """What the answer held and the client's dialect has no form for, and how often."""
         self._client = client
         self._context = context
         self._request_id = request_id
@@ -55,6 +60,9 @@ class ClientAnswer:
         """More of the answer. Raises ``LocalProtocolError`` for an illegal order."""
         if not events:
             return
+        for event in events:
+            if type(event) in _MAY_BE_LOST and (what := self._lost(event)):
+                self.losses[what] = self.losses.get(what, 0) + 1
         last = events[-1]
         if self.head is None and type(last) is e.ResponseError and (len(events) == 1 or not self.streaming):
             self.refuse(last.error)
@@ -66,6 +74,18 @@ class ClientAnswer:
             if type(last) is e.ResponseEnd:
                 self._send_whole()
         self._note(events)
+
+    def _lost(self, event: e.Event) -> str | None:
+        """What of an event the client's dialect leaves out, in words."""
+        client = self._client
+        match event:
+            case e.ServerTool(origin) if origin != client.name:
+                return "a tool that the upstream ran"
+            case e.Media(media_type=kind) if not kind.startswith(client.traits.media):
+                return f"{kind} that the model made"
+            case e.CitationAdded(citation) if citation.url is None and citation.origin != client.name:
+                return "a citation without an address"
+        return None
 
     def refuse(self, error: Error) -> None:
         """Nothing went out yet: the client gets an HTTP status and an error body."""

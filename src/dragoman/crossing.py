@@ -33,7 +33,7 @@ def cross(
     ``fragment``: the messages follow others, which are written already. Raises ``InvalidRequest`` for what rests on the client's own upstream (``Request.bound``).
     """
     for path in request.bound:
-        message = f"{path} cannot be resolved here: send the full conversation"
+        message = f"{path} can be served by its own provider only: send in full what it stands for"
         raise InvalidRequest(invalid_request(message, path))
     losses = [q.Loss(path, "it has no canonical form") for path in request.unknown]
     identities = [ToolIdentity(tool.name, tool.kind, tool.namespace) for tool in request.tools]

@@ -275,7 +275,7 @@ class Exchange:
     @property
     def dropped(self) -> dict[str, int]:
         """Content of the upstream's answer that had no form on the way, and how often."""
-        return self._turn.dropped
+        return {**self._turn.dropped, **self._answer.losses}
 
     @property
     def quirks(self) -> dict[str, int]:

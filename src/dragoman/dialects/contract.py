@@ -134,6 +134,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing of an assistant's turn may stand after its calls."""
     result_parts: tuple[type, ...] = (Text,)
     """The kinds of parts that a tool's result may hold."""
+    media: tuple[str, ...] = ()
+    """What its clients take of what models draw or say: beginnings of media types."""
     signing: bool = True
     """Its servers verify proofs of reasoning, unless the upstream's facts say otherwise."""
 

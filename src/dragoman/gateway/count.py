@@ -44,7 +44,7 @@ async def counted(service: Service, match: Match, body: JSON, model: str, client
             return Count(found, estimated=False)
     request = match.dialect.parse_request(body, match.model, False)
     for path in request.bound:
-        message = f"{path} cannot be resolved here: send the full conversation"
+        message = f"{path} can be served by its own provider only: send in full what it stands for"
         raise InvalidRequest(invalid_request(message, path))
     tokens = await asyncio.to_thread(counting.estimate, request)
     if match.dialect.render_count is None:

@@ -32,7 +32,7 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
-    traits=Traits(custom_calls=True, signing=False),
+    traits=Traits(custom_calls=True, media=("image/",), signing=False),
     base_path=endpoints.BASE_PATH,
     quirks=QUIRKS,
 )

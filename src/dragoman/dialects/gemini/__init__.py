@@ -37,6 +37,7 @@ DIALECT = Dialect(
     check=check,
     members=Members(history="contents", choice="toolConfig"),
     traits=Traits(
+        media=("image/", "audio/", "video/"),
         tool_name=r"[A-Za-z_][A-Za-z0-9_.:-]*",
         tool_name_longest=128,
         alternate=True,

@@ -39,6 +39,7 @@ DIALECT = Dialect(
     check=check,
     members=Members(history="input"),
     traits=Traits(
+        media=("image/",),
         custom_tools=True,
         custom_calls=True,
         namespaces=True,
