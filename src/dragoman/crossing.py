@@ -70,6 +70,7 @@ def rules(target: Dialect, facts: Facts, *, fragment: bool = False) -> HistoryRu
         origin=target.name,
         fragment=fragment,
         call_id=re.compile(traits.call_id) if traits.call_id else None,
+        call_id_longest=traits.call_id_longest,
         alternate=traits.alternate,
         system_turns=traits.system_turns if mid_system is None else mid_system,
         calls_last=traits.calls_last,

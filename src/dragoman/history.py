@@ -24,7 +24,7 @@ import msgspec
 
 from dragoman import jsontext
 from dragoman.canonical import request as q
-from dragoman.canonical.aliases import alias
+from dragoman.canonical.aliases import alias, digest
 
 BEGINNING = "(The conversation goes on.)"
 CONTINUE = "Continue."
@@ -44,6 +44,8 @@ class HistoryRules(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
     call_id: re.Pattern[str] | None = None
     """What a call id must match as a whole; ``None``: any text."""
+    call_id_longest: int | None = None
+    """Characters of a call id."""
     alternate: bool = False
     """User and assistant take turns, and the user begins."""
     system_turns: bool = True
@@ -286,10 +288,12 @@ class _Arranger:
 
     def _id(self, call: q.ToolCall) -> str:
         """The call's id, or a legal alias; numbered where the history uses one twice or has none."""
-        number = 0
+        rules, number = self._rules, 0
         while True:
             text = call.id if call.id and not number else f"{call.id or 'call'}#{number}"
-            legal = text if self._rules.call_id is None or self._rules.call_id.fullmatch(text) else alias(text)
+            legal = text if rules.call_id is None or rules.call_id.fullmatch(text) else alias(text)
+            if rules.call_id_longest is not None and len(legal) > rules.call_id_longest:
+                legal = digest(text)
             number += 1
             if legal and legal not in self._used:
                 self._used.add(legal)

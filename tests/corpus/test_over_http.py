@@ -6,11 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-import aiohttp
 import msgspec
 import pytest
 
-from dragoman import dialects, jsontext
+from dragoman import dialects
 from dragoman.gateway.accesslog import AccessLog
 from dragoman.gateway.app import Gateway
 from dragoman.gateway.connect import connect
@@ -18,7 +17,7 @@ from dragoman.gateway.settings import BaseUrl, DialectName, Settings, UpstreamSe
 from tests.asking import CLIENTS, ask
 from tests.corpus.comparing import differences
 from tests.fixtures import Fixture, fixtures, pieces
-from tests.gateway.sockets import listening
+from tests.gateway.sockets import RawClient, listening
 
 CUTS = (0, 1)
 """Bytes in a chunk of the upstream's; 0: the body in one."""
@@ -75,11 +74,11 @@ async def gateway_before(dialect: str) -> AsyncIterator[int]:
 async def test_every_answer_crosses_the_gateway(upstream: str, client: str) -> None:
     asked = [(fixture, cut) for fixture in fixtures(upstream) if fixture.fits(client) for cut in CUTS]
     gate = asyncio.Semaphore(AT_A_TIME)
-    async with gateway_before(upstream) as port, aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+    async with gateway_before(upstream) as port:
 
         async def one(fixture: Fixture, cut: int) -> list[str]:
             async with gate:
-                status, kind, body = await _answer(session, fixture, client, cut)
+                status, kind, body = await _answer(port, fixture, client, cut)
             found = differences(fixture, client, status, body)
             if status == 200 and (kind == "text/event-stream") is not fixture.expected.stream:
                 found.append(f"it is {kind}")
@@ -89,9 +88,17 @@ async def test_every_answer_crosses_the_gateway(upstream: str, client: str) -> N
     assert [line for lines in found for line in lines] == []
 
 
-async def _answer(session: aiohttp.ClientSession, fixture: Fixture, client: str, cut: int) -> tuple[int, str, bytes]:
+async def _answer(port: int, fixture: Fixture, client: str, cut: int) -> tuple[int, str, bytes]:
+    """Status, content type and body."""
     expected = fixture.expected
     asked = ask(client, f"up/{cut}/{fixture.slug}", stream=expected.stream, choices=expected.choices)
-    headers = {"content-type": "application/json"}
-    async with session.post(asked.path, data=jsontext.render(asked.body), headers=headers) as answer:
-        return answer.status, answer.content_type, await answer.read()
+    connection = await RawClient.connect(port)
+    try:
+        await connection.ask(asked.path, asked.body)
+        status, head = await connection.head()
+        lines = dict(line.split(": ", 1) for line in head.decode().lower().split("\r\n")[1:-2])
+        length = lines.get("content-length")
+        body = await (connection.body() if length is None else connection.reader.readexactly(int(length)))
+        return status, lines["content-type"], body
+    finally:
+        connection.close()

@@ -11,6 +11,7 @@ from dragoman import dialects, jsontext
 from dragoman.canonical.opaque import Opaque, seal
 from dragoman.dialects.contract import UpstreamRequest
 from dragoman.memory import ReasoningMemory
+from dragoman.testing import validate
 from dragoman.translate import Exchange
 from tests.asking import CLIENTS, ask
 from tests.corpus.crossing import NOW, SEED, Answer, cross
@@ -41,7 +42,7 @@ def test_the_maker_gets_its_proofs_again(fixture: Fixture, client: str) -> None:
     texts = list(_strings(sent.body))
     missing = [proof for proof in fixture.expected.opaque if proof not in texts]
     assert missing == (list(fixture.expected.opaque) if (str(fixture), client) in FORGOTTEN else [])
-    assert not any(proof in loss.path for loss in sent.losses for proof in fixture.expected.opaque)
+    assert validate(fixture.dialect, sent.body) == []
 
 
 @pytest.mark.parametrize(("fixture", "client"), PROVEN)
@@ -54,6 +55,7 @@ def test_nobody_else_takes_them_for_proofs(fixture: Fixture, client: str) -> Non
         found = [text for text in _strings(sent.body) for proof in fixture.expected.opaque if proof in text]
         sealed = [text for text in _strings(sent.body) if text.startswith(seal(Opaque("", "signature", ""))[:12])]
         assert found + sealed == [], stranger
+        assert validate(stranger, sent.body) == [], stranger
 
 
 def _next_request(

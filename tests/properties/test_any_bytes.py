@@ -19,7 +19,7 @@ streams = st.booleans()
 
 CONTENT = {
     *("chat.call.json", "responses.call.arguments", "messages.tool.json"),  # arguments that are no JSON are not mended
-    "messages.tool.name",  # nor is a name
+    *("messages.tool.name", "gemini.call.name"),  # nor is a name
     "messages.tool.id",  # nor a block of a tool that the upstream ran, and showed twice
     "gemini.finish.silent",  # the answer says nothing
 }
@@ -30,6 +30,12 @@ CONTENT = {
 @given(data=st.data())
 def test_odd_members_and_orders(upstream: str, data: st.DataObject) -> None:
     hold(upstream, data.draw(clients), data.draw(odd_bodies(upstream)), stream=data.draw(streams))
+
+
+@given(body=odd_bodies("chat", "n-two-choices"), choices=st.integers(2, 3))
+def test_several_choices(body: bytes, choices: int) -> None:
+    hold("chat", "chat", body, stream=True, choices=choices)
+    hold("chat", "chat", body, stream=False, choices=choices)
 
 
 @every_upstream
@@ -60,20 +66,20 @@ def test_any_error_answer(upstream: str, client: str, body: bytes, status: int) 
     assert dialects.get(client).check(answer) == []
 
 
-def hold(upstream: str, client: str, body: bytes, *, stream: bool) -> None:
+def hold(upstream: str, client: str, body: bytes, *, stream: bool, choices: int = 1) -> None:
     """One end, in form, the same bytes for every cut; an illegal order raises in the encoder."""
-    status, answer = answered(upstream, client, body, stream=stream)
-    assert (status, answer) == answered(upstream, client, body, stream=stream, cut=1)
-    assert (status, answer) == answered(upstream, client, body, stream=stream, cut=7)
+    status, answer = answered(upstream, client, body, stream=stream, choices=choices)
+    for cut in (1, 7):
+        assert answered(upstream, client, body, stream=stream, choices=choices, cut=cut) == (status, answer)
     assert broken(client, answer) == []
     assert status == 200 or answer.startswith(b"{"), "an error is a body of its own"
 
 
 def answered(
-    upstream: str, client: str, body: bytes, *, stream: bool, cut: int = 0, status: int = 200
+    upstream: str, client: str, body: bytes, *, stream: bool, choices: int = 1, cut: int = 0, status: int = 200
 ) -> tuple[int, bytes]:
     exchange = Exchange(dialects.get(client), dialects.get(upstream), seed="any bytes", now=1_700_000_000)
-    asked = ask(client, "m-1", stream=stream)
+    asked = ask(client, "m-1", stream=stream, choices=choices)
     exchange.request(asked.body, "m-1", path_model=asked.model, path_stream=asked.stream)
     exchange.receive_head(status, {})
     out = []

@@ -53,12 +53,13 @@ def follow(kept: Kept, results: Sequence[str], prompt: str = "") -> list[JSON]:
 
 def said(client: str, text: str) -> list[JSON]:
     """A turn of the model that is nothing but text."""
-    return {
+    turns: dict[str, list[JSON]] = {
         "chat": [{"role": "assistant", "content": text}],
         "responses": [{"role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]}],
         "messages": [{"role": "assistant", "content": [{"type": "text", "text": text}]}],
         "gemini": [{"role": "model", "parts": [{"text": text}]}],
-    }[client]
+    }
+    return turns[client]
 
 
 def forgetful(kept: Kept) -> Kept:

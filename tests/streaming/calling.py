@@ -43,12 +43,11 @@ class Recorder:
             self.texts[id(call)] += text
             self.seen.append(text)
 
-    def close(self, block: Call, *ending: ToolCallEnd) -> None:
-        (end,) = ending
+    def close(self, block: Call, ending: ToolCallEnd) -> None:
         assert self.state[id(block)] == "open"
         self.state[id(block)] = "ended"
-        self.ends.append(end)
-        self.seen.append("." if end.complete else "?")
+        self.ends.append(ending)
+        self.seen.append("." if ending.complete else "?")
 
     def take(self) -> list[str]:
         seen, self.seen = self.seen, []

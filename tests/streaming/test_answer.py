@@ -87,7 +87,9 @@ BLOCKS: dict[str, tuple[list[Step], str]] = {
     "half a character at the end of a block": ([("text", "a\ud83d", 1), ("end_block", 1)], "text( a \ufffd )"),
     "half a character of reasoning": ([("reasoning", "a\ud83d")], "think( a \ufffd )"),
     "half a character alone": ([("text", "\ud83d")], "text( \ufffd )"),
-    "halves of blocks": ([("text", "a\ud83d"), ("reasoning", "b"), ("text", "\ude00")], "text( a \ufffd ) think( b ) text( \ufffd )"),
+    "halves in two blocks": ([("text", "a\ud83d"), ("reasoning", "b"), ("text", "\ude00")], "text( a ) think( b ) text( 😀 )"),
+    "halves of thoughts": ([("reasoning", "a\ud83d", 1), ("text", "b"), ("reasoning", "\ude00", 2)], "think( a ) text( b ) think( 😀 )"),
+    "halves of two kinds": ([("text", "a\ud83d"), ("reasoning", "b\ud83d"), ("text", "\ude00"), ("reasoning", "\ude00")], "text( a ) think( b ) text( 😀 ) think( 😀 )"),
     "halves in a call": (
         [("call", at(0, "a", "run", '{"city":')), ("text", "a\ud83d"), ("call", at(0, arguments='"Paris"}')), ("text", "\ude00")],
         'run( {"city": "Paris"} ) text( a 😀 )',
@@ -263,9 +265,10 @@ def test_losses_and_quirks_are_counted() -> None:
         ([("text", "a"), ("reasoning", "b"), ("cite", CITATION)], "text( a ) think( b ) stop", "a citation of text that had ended"),
         ([("text", "a", 1), ("text", "b", 2), ("cite", CITATION, 1)], "text( a ) text( b ) stop", "a citation of text that had ended"),
         ([("text", "a", 1), ("end_block", 1), ("cite", CITATION)], "text( a ) stop", "a citation of text that had ended"),
+        ([("text", "a\ud83d"), ("reasoning", "b")], "text( a ) think( b ) stop", "half a character"),
     ],
 )  # fmt: skip
-def test_a_citation_makes_no_text_of_its_own(steps: list[Step], expected: str, loss: str) -> None:
+def test_what_has_no_text_to_go_with_makes_none(steps: list[Step], expected: str, loss: str) -> None:
     """Anthropic's servers refuse a text block without text."""
     answer = assembler()
     assert shorts(legal(tell(answer, *steps, *END))) == f"^ {expected}"

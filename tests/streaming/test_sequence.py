@@ -47,11 +47,9 @@ class Bench:
         self._flush(call)
 
     def text(self, text: str, key: Hashable = None, kind: PassageKind = "text") -> Passage:
-        passage = Passage(kind, key)
-        thinks = kind == "reasoning"
-        self.sequence.open(passage, e.ReasoningStart() if thinks else e.TextStart())
+        passage = self.sequence.begin(kind, key, e.ReasoningStart() if kind == "reasoning" else e.TextStart())
         if said := passage.join.feed(text):
-            self.sequence.push(passage, e.ReasoningDelta(said) if thinks else e.TextDelta(said))
+            self.sequence.push(passage, passage.delta(said))
         return passage
 
     def take(self) -> str:
@@ -249,12 +247,22 @@ def test_proofs_go_with_the_end(kind: PassageKind, proofs: list[Opaque], end: e.
 
 
 @pytest.mark.parametrize(("kind", "opening"), [("text", "T("), ("refusal", "T("), ("reasoning", "R(")])
-def test_half_a_character_ends_with_its_passage(kind: PassageKind, opening: str) -> None:
+def test_half_a_character_waits_for_the_next_passage_of_its_kind(kind: PassageKind, opening: str) -> None:
     bench = Bench()
     bench.text("x\ud83d", kind=kind)
-    assert bench.take() == f"{opening} x"
-    bench.text("\ude00")
-    assert bench.take() == "\ufffd ) T( \ufffd"
+    bench.sequence.add(e.ServerTool("messages", ()))
+    assert bench.sequence.halves == 1
+    bench.text("\ude00", kind=kind)
+    assert bench.take() == f"{opening} x ) ServerTool {opening} 😀"
+    assert bench.sequence.halves == 0
+
+
+@pytest.mark.parametrize(("kind", "opening"), [("text", "T("), ("refusal", "T("), ("reasoning", "R(")])
+def test_half_a_character_waits_until_its_upstream_ends_the_passage(kind: PassageKind, opening: str) -> None:
+    bench = Bench()
+    bench.sequence.end(bench.text("x\ud83d", kind=kind))
+    bench.text("\ude00", kind=kind)
+    assert bench.take() == f"{opening} x \ufffd ) {opening} \ufffd"
 
 
 def test_an_ended_passage_ends_once() -> None:

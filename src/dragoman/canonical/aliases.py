@@ -19,8 +19,11 @@ _LONGEST = 64
 def alias(id: str) -> str:
     """An id of letters, digits, ``_`` and ``-`` that stands for this one."""
     text = _PREFIX + base64.urlsafe_b64encode(id.encode("utf-8", "surrogatepass")).decode("ascii").rstrip("=")
-    if len(text) <= _LONGEST:
-        return text
+    return text if len(text) <= _LONGEST else digest(id)
+
+
+def digest(id: str) -> str:
+    """An id of 40 characters that stands for this one: the longest that every dialect takes. It is not mapped back."""
     return "call_dgh" + hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -116,6 +116,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
 
     call_id: str | None = None
     """What a call id must match as a whole, in a request and in an answer; ``None``: any text."""
+    call_id_longest: int | None = None
+    """Characters of a call id in a request."""
     tool_name: str = r"[A-Za-z0-9_-]+"
     """What a tool's name must match as a whole."""
     tool_name_longest: int = 64

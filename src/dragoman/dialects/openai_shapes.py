@@ -8,9 +8,12 @@ from servers of any make that speak these dialects.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from dragoman.canonical.errors import Error, ErrorKind, kind_of_status
+from dragoman.canonical.request import Loss, Request, Tool, ToolChoice
+from dragoman.history import History
 
 ORIGINS = ("chat", "responses")
 """The dialects that share these error words."""
@@ -238,3 +241,31 @@ def read_cache(part: dict[str, Any]) -> dict[str, Any] | None:
     if isinstance(marker := part.get("prompt_cache_breakpoint"), dict):
         return {"type": "ephemeral", "ttl": "1h"} if marker.get("ttl") == "12h" else {"type": "ephemeral"}
     return None
+
+
+def marker_losses(history: History, tools: Sequence[Tool]) -> list[Loss]:
+    """The cache markers: most servers know none, and find what they can reuse by themselves."""
+    places: list[tuple[str, Any]] = [(placed.path, placed.part) for placed in history.system]
+    for turn in history.turns:
+        places += [(answer.path, answer) for answer in turn.answers]
+        places += [(placed.path, placed.part) for placed in turn.parts]
+    places += [(f"tools[{number}]", tool) for number, tool in enumerate(tools)]
+    return [Loss(f"{path}.cache", "it has no form here") for path, held in places if getattr(held, "cache", None)]
+
+
+def known_choice(request: Request, losses: list[Loss]) -> ToolChoice | None:
+    """The choice among tools that are there: servers refuse one that names others.
+
+    Nothing is lost where a tool that is missing would have been allowed; where no other is allowed, none is.
+    """
+    choice = request.tool_choice
+    if choice is None:
+        return None
+    declared = {tool.name for tool in request.tools}
+    names = tuple(dict.fromkeys(name for name in choice.names if name in declared))
+    if choice.mode == "none" or (choice.mode == "auto" and choice.names and not names):
+        return ToolChoice("none")
+    if choice.mode == "required" and (not declared or (choice.names and not names)):
+        losses.append(Loss("tool_choice", "it names tools that are not there" if declared else "there are no tools"))
+        return None
+    return ToolChoice(choice.mode, names)

@@ -109,7 +109,7 @@ class Gateway:
     async def _answer(self, client: ClientRequest, send: Send) -> None:
         match = self._routes.find(client.method, client.path)
         dialect = match.dialect if match else self._routes.guess(client.path, client.headers, client.query)
-        reply = Reply(send, dialect, f"req_{secrets.token_hex(12)}")
+        reply = Reply(send, dialect, f"req_{secrets.token_hex(12)}", client.write_now)
         record = Record(reply.request_id, client.method, client.path)
         record.client = dialect.name
         try:

@@ -19,6 +19,9 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+WriteNow = Callable[[bytes], bool]
+"""What our own server puts into the scope as ``dragoman.write``: sends a piece of a body that has begun, without a
+coroutine, and returns whether the connection can take more."""
 
 _SANE_VALUE = re.compile(r"[\x20-\x7e]{0,1024}\Z")
 """What may stand in a header that goes out: nothing that could end it."""
@@ -45,6 +48,7 @@ class ClientRequest:
         self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         self.raw_headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.raw_headers}
+        self.write_now: WriteNow | None = scope.get("dragoman.write")
         self._receive = receive
 
     def parameter(self, name: str) -> str | None:
@@ -85,12 +89,15 @@ class Reply:
     Before ``begun`` an error has a status of its own; afterwards the body is all that is left.
     """
 
-    def __init__(self, send: Send, dialect: Dialect, request_id: str) -> None:
+    def __init__(self, send: Send, dialect: Dialect, request_id: str, write_now: WriteNow | None = None) -> None:
         self.dialect = dialect
         self.request_id = request_id
         self.status = 0
         self.ended = False
         self._send = send
+        self._write_now = write_now
+        self._full = False
+        self._unsent = b""
 
     @property
     def begun(self) -> bool:
@@ -103,9 +110,27 @@ class Reply:
         self.status = status
         await self._send({"type": "http.response.start", "status": status, "headers": lines})
 
-    def write(self, data: bytes) -> Awaitable[None]:
-        """Sends a piece of the body; over when the client's connection can take more."""
-        return self._send({"type": "http.response.body", "body": data, "more_body": True})
+    def put(self, data: bytes) -> bool:
+        """Sends a piece of the body. Returns whether the next may follow; else ``settle`` is to be awaited first."""
+        if self._write_now is None:
+            self._unsent += data
+            return False
+        self._full = not self._write_now(data)
+        return not self._full
+
+    @property
+    def settled(self) -> bool:
+        """Whether the client's connection has what was put, and can take more."""
+        return not self._full and not self._unsent
+
+    async def settle(self) -> None:
+        """Returns once it is ``settled``."""
+        data, self._unsent, self._full = self._unsent, b"", False
+        await self.write(data)
+
+    async def write(self, data: bytes) -> None:
+        """Sends a piece of the body; returns when the client's connection can take more."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end(self, data: bytes = b"") -> None:
         self.ended = True

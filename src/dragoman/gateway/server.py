@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import signal
 import socket
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dragoman import jsontext
 from dragoman.gateway.accesslog import to_stderr
@@ -130,6 +131,7 @@ class _Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._reading_head = False
         super().on_headers_complete()
+        self.scope["dragoman.write"] = functools.partial(_write, self.cycle)  # type: ignore[typeddict-unknown-key]
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -143,6 +145,13 @@ class _Protocol(HttpToolsProtocol):
             self.send_400_response("The request headers are too large.")
         else:
             self.transport.close()  # an answer is going out here: nothing may be written into it
+
+
+def _write(cycle: RequestResponseCycle, data: bytes) -> bool:
+    """What ``cycle.send`` does with a piece of a body, without its coroutine (``client.WriteNow``)."""
+    if not cycle.disconnected:
+        cycle.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+    return not cycle.flow.write_paused
 
 
 def _log_in_lines() -> None:

@@ -23,7 +23,7 @@ from dragoman.gateway.alarm import Alarm
 from dragoman.gateway.client import Reply
 from dragoman.gateway.facts import ModelFacts
 from dragoman.gateway.settings import Timeouts
-from dragoman.upstreams.interface import Upstream, UpstreamAnswer, UpstreamError
+from dragoman.upstreams.interface import Upstream, UpstreamAnswer, UpstreamError, flow
 
 _PASSED_HEADERS = re.compile(r"(?:x|anthropic)-ratelimit-[a-z0-9-]+\Z")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
@@ -94,6 +94,7 @@ class Turn:
         self._alarm = Alarm(self._due)
         self._clock = asyncio.get_running_loop().time
         times = service.timeouts
+        self._idle, self._beat = times.idle, times.heartbeat
         now = self._clock()
         self._total = now + times.total if times.total else inf
         self._patience = now + times.first_event
@@ -186,7 +187,7 @@ class Turn:
 
     async def _advance(self, opening: asyncio.Future[UpstreamAnswer]) -> None:
         """The next thing that happens: the upstream's head, bytes, end or failure, or a time that has come."""
-        if self._open_turns.ended or self._clock() >= self._total:
+        if self._too_late:
             await self._on_time()
             return
         self._heard = True
@@ -197,49 +198,54 @@ class Turn:
                 self._answer = await asyncio.shield(opening)
                 self._headers = self._answer.headers
                 self.exchange.receive_head(self._answer.status, self._headers)
+            elif data := await self._answer.read():
+                self.exchange.receive_data(data)
             else:
-                self._receive(await self._answer.read())
+                self.exchange.receive_eof()
         except (UpstreamError, asyncio.CancelledError) as failure:
             await self._miss(failure)
         finally:
             self._alarm.waiting = False
 
     async def _carry(self, answer: UpstreamAnswer) -> None:
-        """All that is left once the head is out. What is done for a delta is done here, with nothing in between."""
-        exchange, alarm, clock = self.exchange, self._alarm, self._clock
-        read, receive, take, write = answer.read, self._receive, exchange.data_to_send, self._reply.write
-        idle, beat = self.service.timeouts.idle, self.service.timeouts.heartbeat
-        now = clock()
+        """All that is left once the head is out: ``_deliver`` does it, and this what is not done for every delta."""
+        alarm = self._alarm
         while not self._over:
-            if now >= self._total or self._open_turns.ended:  # even if the next bytes are there already
+            if self._too_late:
                 await self._on_time()
-            else:
-                if not alarm.is_set:
-                    alarm.set()
-                alarm.waiting = True
-                try:
-                    receive(await read())
-                except (UpstreamError, asyncio.CancelledError) as failure:
-                    await self._miss(failure)
-                alarm.waiting = False
-            if not self._heard or not self._speaking or self._over:
-                await self.give()
-                now = clock()
                 continue
-            if data := take():
-                await write(data)
-                now = clock()
-                self._heartbeat = now + beat
-            else:
-                now = clock()
-            self._patience = now + idle
+            alarm.set()
+            alarm.waiting = True
+            try:
+                if await flow(answer, self._deliver):
+                    self.exchange.receive_eof()
+            except (UpstreamError, asyncio.CancelledError) as failure:
+                await self._miss(failure)
+            alarm.waiting = False
+            if not self._reply.settled:
+                await self._reply.settle()
+                self._patience = max(self._patience, self._clock() + self._idle)  # that was not the upstream's silence
+        await self.give()
 
-    def _receive(self, data: bytes) -> None:
-        self._heard = True
-        if data:
-            self.exchange.receive_data(data)
-        else:
-            self.exchange.receive_eof()
+    def _deliver(self, data: bytes) -> bool:
+        """Some bytes of the upstream's to the client. Returns whether the next may follow at once."""
+        exchange = self.exchange
+        exchange.receive_data(data)
+        if exchange.finished or exchange.calls:
+            return False
+        now, goes_on = self._clock(), True
+        if out := exchange.data_to_send():
+            goes_on = self._reply.put(out)
+            self._speaking = True
+            self._heartbeat = now + self._beat
+        if self._speaking:
+            self._patience = now + self._idle
+        return goes_on and now < self._total
+
+    @property
+    def _too_late(self) -> bool:
+        """Even if the next bytes are there already."""
+        return self._open_turns.ended or self._clock() >= self._total
 
     async def _miss(self, failure: UpstreamError | asyncio.CancelledError) -> None:
         """What was waited for did not come."""
@@ -296,17 +302,17 @@ class Turn:
             self._head = inf
             length = {"content-length": str(len(data))} if exchange.finished else {}
             await reply.begin(head.status, {**self._passed(), **head.headers, **length})
-            self._heartbeat = self._clock() + self.service.timeouts.heartbeat if exchange.streaming else inf
+            self._heartbeat = self._clock() + self._beat if exchange.streaming else inf
         if exchange.finished:
             await reply.end(data)
         elif data:
             await self._write(data)
         if self._speaking and self._heard:
-            self._patience = self._clock() + self.service.timeouts.idle
+            self._patience = self._clock() + self._idle
 
     async def _write(self, data: bytes) -> None:
         await self._reply.write(data)
-        self._heartbeat = self._clock() + self.service.timeouts.heartbeat
+        self._heartbeat = self._clock() + self._beat
 
     def _passed(self) -> dict[str, str]:
         """Headers beside the answer's own: the upstream's rate limits and request id, and what could not cross."""

@@ -185,10 +185,9 @@ class AnswerAssembler:
     def _begin(self, kind: PassageKind, key: Key, item_id: str | None = None, summary: bool = False) -> Passage:
         choice = self._now
         choice.calls.settle()
-        passage = Passage(kind, key)
         thinks = kind == "reasoning"
         start = e.ReasoningStart(summary, item_id) if thinks else e.TextStart(kind == "refusal", item_id)
-        choice.sequence.open(passage, start)
+        passage = choice.sequence.begin(kind, key, start)
         if kind == "text" and choice.early:
             early, choice.early = choice.early, []
             for known, citation in early:
@@ -344,6 +343,8 @@ class AnswerAssembler:
         for choice in self._choices:
             if choice.sequence.stuck:
                 self.lose("blocks behind a call that was cut")
+            for _ in range(choice.sequence.halves):
+                self.lose("half a character")
             for _ in choice.early:
                 self.lose("a citation without text")
 

@@ -24,22 +24,26 @@ class Block:
 
 
 class Passage(Block):
-    """A block of text or reasoning. ``key`` is the upstream's, ``None`` if it tells no blocks apart."""
+    """A block of text or reasoning. ``key`` is the upstream's, ``None`` if it tells no blocks apart.
+
+    ``join`` is that of all passages of the kind: the other half of a character may come in the next one.
+    """
 
     __slots__ = ("join", "key", "kind", "proofs")
 
-    def __init__(self, kind: PassageKind, key: Hashable) -> None:
+    def __init__(self, kind: PassageKind, key: Hashable, join: SurrogateJoiner) -> None:
         super().__init__()
         self.kind = kind
         self.key = key
-        self.join = SurrogateJoiner()
+        self.join = join
         self.proofs: list[Opaque] = []
 
-    def ending(self) -> list[e.Event]:
-        """The events that end it: half a character that never got its other half, then the proofs."""
-        rest = self.join.finish()
+    def delta(self, text: str) -> e.Event:
+        """More of it."""
+        return e.ReasoningDelta(text) if self.kind == "reasoning" else e.TextDelta(text)
+
+    def ending(self) -> e.Event:
+        """What ends it, with its proofs."""
         if self.kind == "reasoning":
-            end: e.Event = e.ReasoningEnd(tuple(self.proofs))
-            return [e.ReasoningDelta(rest), end] if rest else [end]
-        end = e.TextEnd(self.proofs[-1] if self.proofs else None)
-        return [e.TextDelta(rest), end] if rest else [end]
+            return e.ReasoningEnd(tuple(self.proofs))
+        return e.TextEnd(self.proofs[-1] if self.proofs else None)

@@ -29,8 +29,6 @@ class StreamState(Enum):
     COUNTED = "counted"
     ENDED = "ended"
 
-    __hash__ = object.__hash__
-
 
 _S = StreamState
 

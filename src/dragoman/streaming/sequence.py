@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dragoman.canonical import events as e
 from dragoman.streaming.blocks import Block, Passage, PassageKind
 from dragoman.streaming.fragments import Call
+from dragoman.streaming.text import SurrogateJoiner
 
 
 class Sequencer:
@@ -29,6 +30,7 @@ class Sequencer:
         self._finish_call = finish_call
         self._queue: deque[Block] = deque()
         self._passages: dict[tuple[PassageKind, Hashable], Passage] = {}
+        self._joins: dict[PassageKind, SurrogateJoiner] = {}
         self._finishing = False  # a call, from within: the queue goes on afterwards, in a loop
 
     def latest(self, kind: PassageKind, key: Hashable) -> Passage | None:
@@ -40,11 +42,17 @@ class Sequencer:
         passage = self._passages.get((kind, key))
         return None if passage is None or passage.closed else passage
 
+    def begin(self, kind: PassageKind, key: Hashable, start: e.Event) -> Passage:
+        """A passage begins."""
+        passage = Passage(kind, key, self._joins.setdefault(kind, SurrogateJoiner()))
+        self._passages[kind, key] = self._passages[kind, None] = passage
+        self.open(passage, start)
+        self.last = passage
+        return passage
+
     def open(self, block: Block, start: e.Event) -> None:
         """A block begins, at the end of the queue."""
         self.last = None
-        if isinstance(block, Passage):
-            self.last = self._passages[block.kind, block.key] = self._passages[block.kind, None] = block
         self._queue.append(block)
         block.pending.append(start)
         self._advance()
@@ -73,18 +81,20 @@ class Sequencer:
             return False
         return True
 
-    def close(self, block: Block, *ending: e.Event) -> None:
-        """A block ends, with these events."""
-        for event in ending:
-            self.push(block, event)
+    def close(self, block: Block, ending: e.Event) -> None:
+        """A block ends, with this event."""
+        self.push(block, ending)
         block.closed = True
         if not self._finishing:
             self._advance()
 
     def end(self, passage: Passage) -> None:
-        """A passage ends, unless it has."""
-        if not passage.closed:
-            self.close(passage, *passage.ending())
+        """A passage ends, unless it has, and with it the wait for the other half of a character."""
+        if passage.closed:
+            return
+        if rest := passage.join.finish():
+            self.push(passage, passage.delta(rest))
+        self.close(passage, passage.ending())
 
     def add(self, event: e.Event) -> None:
         """A whole block in one event."""
@@ -102,6 +112,11 @@ class Sequencer:
         """How many blocks wait behind one that never ended."""
         return max(0, len(self._queue) - 1)
 
+    @property
+    def halves(self) -> int:
+        """How many characters never got their other half."""
+        return sum(join.waits for join in self._joins.values())
+
     def _advance(self) -> None:
         queue = self._queue
         while queue:
@@ -116,7 +131,7 @@ class Sequencer:
     def _make_way(self, first: Block) -> bool:
         """Ends the first block because another one waits; false if it may not end."""
         if isinstance(first, Passage):
-            self.out += first.ending()
+            self.out.append(first.ending())
             first.closed = True
         elif isinstance(first, Call) and first.arguments.settled:
             self._finishing = True

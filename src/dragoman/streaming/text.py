@@ -26,6 +26,11 @@ class SurrogateJoiner:
             text, self._high = text[:-1], text[-1]
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
+    @property
+    def waits(self) -> bool:
+        """Whether half a character is held."""
+        return bool(self._high)
+
     def finish(self) -> str:
         """What is left at the end: U+FFFD for a half that never got its partner."""
         high, self._high = self._high, ""

@@ -31,6 +31,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "tool": ("text",),
     "function": (),
 }
+_LONGEST_CALL_ID = 40
 _PROVEN = ("signature", "data")
 """The members of an entry of ``reasoning_details`` that prove it."""
 
@@ -112,7 +113,7 @@ def _calls(message: JSON, path: str, faults: Faults) -> dict[str, str]:
         if not kind:
             continue
         faults.object(call, place, {"id", "type", kind, "extra_content"})
-        id = faults.text(call.get("id"), f"{place}.id")
+        id = faults.text(call.get("id"), f"{place}.id", longest=_LONGEST_CALL_ID)
         if id in found:
             faults.add(f"{place}.id", f"there is another call {id!r}")
         found[id] = place

@@ -13,7 +13,6 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
 LOGPROBS = (0, 20)
-LONGEST_CALL_ID = 64
 URL = re.compile(r"https?://\S+|data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/]+={0,2}")
 """An address, or the data itself."""
 

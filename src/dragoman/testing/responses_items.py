@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.testing.faults import JSON, Faults, given
-from dragoman.testing.openai_words import LONGEST_CALL_ID, NAME, URL
+from dragoman.testing.openai_words import NAME, URL
 
 _PREFIXES = {
     "message": "msg",
@@ -36,6 +36,7 @@ _MEMBERS: dict[str, set[str]] = {
     "custom_tool_call_output": {"call_id", "output", "name", "namespace", "caller"},
     "reasoning": {"summary", "content", "encrypted_content"},
 }
+_LONGEST_CALL_ID = 64
 _CALLS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 _STATUSES = ("in_progress", "completed", "incomplete")
 _SAID = ("input_text", "input_image", "input_file", "input_audio")
@@ -145,7 +146,7 @@ def _file(part: JSON, path: str, faults: Faults) -> None:
 
 
 def _call(kind: str, item: JSON, path: str, faults: Faults) -> None:
-    faults.text(item.get("call_id"), f"{path}.call_id", longest=LONGEST_CALL_ID)
+    faults.text(item.get("call_id"), f"{path}.call_id", longest=_LONGEST_CALL_ID)
     faults.text(item.get("name"), f"{path}.name", pattern=NAME)
     if kind == "function_call":
         faults.json_object(item.get("arguments"), f"{path}.arguments")
@@ -155,7 +156,7 @@ def _call(kind: str, item: JSON, path: str, faults: Faults) -> None:
 
 def _output(item: JSON, path: str, faults: Faults) -> None:
     if given(item, "call_id") or not given(item, "name"):
-        faults.text(item.get("call_id"), f"{path}.call_id", longest=LONGEST_CALL_ID)
+        faults.text(item.get("call_id"), f"{path}.call_id", longest=_LONGEST_CALL_ID)
     if not isinstance(item.get("output"), str):
         _parts(item.get("output"), f"{path}.output", _SAID[:3], faults)
 

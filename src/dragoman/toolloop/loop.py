@@ -56,6 +56,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoopState(Enum):
+    """What a loop waits for: its upstream, the calls of the gateway, or nothing any more."""
+
     ASKING = "asking"
     RUNNING = "running"
     OVER = "over"

@@ -1,13 +1,13 @@
 """One answer as it comes in: httptools reads the head and takes the frames off the body.
 
-A delta costs one call of the event loop, one of the parser, and one future if somebody waits. What comes
-while nobody waits is kept, and given in one piece to the next read.
+A delta costs one call of the event loop and one of the parser; then its bytes go straight to the sink of
+``flow``, or wake a reader. What comes while neither is there is kept, and given in one piece to the next.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NoReturn, Protocol
 
 import httptools
@@ -48,7 +48,7 @@ class HttpAnswer:
     __slots__ = (
         *("headers", "on_body", "silent", "status"),
         *("_barren", "_ended", "_failure", "_head_size", "_held", "_holding", "_keep", "_line", "_lines"),
-        *("_parser", "_pieces", "_to_the_end", "_unpacker", "_upstream", "_waiter"),
+        *("_parser", "_pieces", "_sink", "_stopped", "_to_the_end", "_unpacker", "_upstream", "_waiter"),
     )
 
     def __init__(self, upstream: str, line: Line) -> None:
@@ -60,6 +60,9 @@ class HttpAnswer:
         self._line = line
         self._pieces: list[bytes] = []
         self._waiter: asyncio.Future[None] | None = None
+        self._sink: Callable[[bytes], bool] | None = None
+        self._stopped = False
+        """The sink wanted no more."""
         self._ended = False
         self._failure = ""
         """How it failed, in the words that follow the upstream's name."""
@@ -98,6 +101,22 @@ class HttpAnswer:
                 self._fail(self._failure)
             await self._news()
         return self._take()
+
+    async def flow(self, sink: Callable[[bytes], bool]) -> bool:
+        while True:
+            if self._pieces or self._ended or self._failure or self._unpacker is not None:
+                if not (data := await self.read()):
+                    return True
+                if not sink(data):
+                    return False
+                continue
+            self._sink, self._stopped = sink, False
+            try:
+                await self._news()
+            finally:
+                self._sink = None
+            if self._stopped:
+                return False
 
     def close(self) -> None:
         over = self._ended or self._failure
@@ -168,11 +187,24 @@ class HttpAnswer:
             self._barren += len(data)
             if self._barren > HEAD_BYTES:
                 self._break()
-        waiter = self._waiter
-        if waiter is None:
+        elif self._sink is not None and not self._failure:
+            self._pour(self._sink)
+            return
+        if self._waiter is None:
             self._hold(len(data))
-        elif not waiter.done():
-            waiter.set_result(None)
+        else:
+            self._wake()
+
+    def _pour(self, sink: Callable[[bytes], bool]) -> None:
+        try:
+            self._stopped = not sink(self._take())
+        except BaseException as bug:
+            if self._waiter is None or self._waiter.done():
+                raise
+            self._waiter.set_exception(bug)
+        if self._stopped:
+            self._sink = None
+            self._wake()
 
     def lost(self, *, broken: bool) -> None:
         """The connection has ended; ``broken``: not by the other side's will."""

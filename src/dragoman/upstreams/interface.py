@@ -5,8 +5,8 @@ Everything dialect-specific is in the request already; what the bytes mean is no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from dragoman.canonical.errors import Error
 from dragoman.dialects.contract import UpstreamRequest
@@ -45,6 +45,28 @@ class UpstreamAnswer(Protocol):
 
     def close(self) -> None:
         """Ends the request at once if the answer is not over; may be called twice."""
+
+
+@runtime_checkable
+class FlowingAnswer(UpstreamAnswer, Protocol):
+    """An answer that can do what ``flow`` does without waking a task for each piece."""
+
+    async def flow(self, sink: Callable[[bytes], bool]) -> bool:
+        """As ``flow``."""
+
+
+async def flow(answer: UpstreamAnswer, sink: Callable[[bytes], bool]) -> bool:
+    """Gives pieces to ``sink`` as they come, for as long as it returns ``True``.
+
+    Returns whether the body is over; if not, ``sink`` wanted no more for now. Raises ``UpstreamError`` as
+    ``read`` does, and what ``sink`` raises. Cancelling loses nothing; ``sink`` may get pieces until it takes effect.
+    """
+    if isinstance(answer, FlowingAnswer):
+        return await answer.flow(sink)
+    while data := await answer.read():
+        if not sink(data):
+            return False
+    return True
 
 
 class Upstream(Protocol):

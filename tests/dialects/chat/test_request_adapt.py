@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from dragoman.canonical.aliases import alias
-from dragoman.dialects.chat.request import adapt_request, parse_request
+from dragoman.dialects.chat.adapt import adapt_request
+from dragoman.dialects.chat.request import parse_request
 from dragoman.dialects.contract import Facts
+from dragoman.structured import instruction
 
 from .driving import JSON
 
@@ -14,6 +20,8 @@ def adapted(body: JSON, facts: Facts | None = None) -> JSON:
     return adapt_request(body, request, facts or Facts()).body
 
 
+SCHEMA: JSON = {"type": "object"}
+TOLD = instruction(SCHEMA)
 BODY: JSON = {"model": "asked", "messages": [{"role": "user", "content": "Hi"}]}
 
 
@@ -36,7 +44,7 @@ def test_what_a_reasoning_model_refuses() -> None:
     body = {**BODY, "max_tokens": 100, "temperature": 1, "top_p": None}
     request = adapt_request(body, parse_request(body), Facts(reasoning_model=True, max_output_tokens=60))
     assert request.body == {**BODY, "max_completion_tokens": 60}
-    assert {loss.path for loss in request.losses} == {"temperature"}
+    assert {loss.path for loss in request.losses} == {"temperature", "max_completion_tokens"}
 
 
 def test_the_history_gets_sound_arguments_and_its_own_ids() -> None:
@@ -69,3 +77,21 @@ def test_a_schema_is_an_instruction_where_it_cannot_be_demanded() -> None:
     own = adapted(body, Facts(structured_output=False, exclusive_sampling=True))
     assert [message["role"] for message in own["messages"]] == ["system", "user"]
     assert not {"response_format", "top_p"} & set(own)
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ({"role": "system", "content": "Be kind."}, f"Be kind.\n\n{TOLD}"),
+        ({"role": "developer", "content": [{"type": "text", "text": "Be kind."}]}, [
+            {"type": "text", "text": "Be kind."},
+            {"type": "text", "text": TOLD},
+        ]),
+        ({"role": "system", "content": None}, TOLD),
+    ],
+)  # fmt: skip
+def test_an_instruction_joins_the_systems_own_message(first: JSON, told: Any) -> None:
+    demanded = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
+    body = {**BODY, "messages": [first, *BODY["messages"]], "response_format": demanded}
+    own = adapted(body, Facts(structured_output=False))
+    assert own["messages"] == [{**first, "content": told}, *BODY["messages"]]

@@ -115,12 +115,12 @@ STEPS = [
 @pytest.mark.parametrize(
     ("facts", "signed"),
     [
-        (Facts(), {"a": BYPASS, "d": "U0lH", "g": BYPASS}),
+        (Facts(), {"old": BYPASS, "a": BYPASS, "d": "U0lH", "g": BYPASS}),
         (BUDGET, {"d": "U0lH"}),
         (Facts(signing_upstream=False), {"d": "U0lH"}),
     ],
 )
-def test_the_first_call_of_each_step_of_the_current_turn_is_signed(facts: Facts, signed: JSON) -> None:
+def test_the_first_call_of_each_step_is_signed(facts: Facts, signed: JSON) -> None:
     made = adapted({"contents": STEPS}, facts)
     parts = [part for content in made.body["contents"] for part in content["parts"]]
     found = {

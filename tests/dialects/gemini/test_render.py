@@ -79,7 +79,7 @@ def test_results_stand_right_after_their_calls_in_their_order() -> None:
     assert [content["role"] for content in found] == ["user", "model", "user", "model"]
     assert found[1]["parts"] == [
         {"text": "Well."},
-        {"functionCall": {"id": "a", "name": "w", "args": {"n": 12345678901234567890}}},
+        {"functionCall": {"id": "a", "name": "w", "args": {"n": 12345678901234567890}}, "thoughtSignature": BYPASS},
         {"functionCall": {"id": "b", "name": "r", "args": {}}},
     ]
     assert found[2]["parts"] == [
@@ -183,12 +183,12 @@ STEPS = (
 @pytest.mark.parametrize(
     ("facts", "signed"),
     [
-        (Facts(), {"a": BYPASS, "c": OWN.data, "e": BYPASS}),
+        (Facts(), {"old": BYPASS, "a": BYPASS, "c": OWN.data, "e": BYPASS}),
         (Facts(gemini_thinking="budget"), {"c": OWN.data}),
         (Facts(signing_upstream=False), {"c": OWN.data}),
     ],
 )
-def test_the_stand_in_is_for_the_first_call_of_each_step_of_the_current_turn(facts: Facts, signed: Any) -> None:
+def test_the_stand_in_is_for_the_first_call_of_each_step(facts: Facts, signed: Any) -> None:
     calls = [part for content in contents(*STEPS, facts=facts) for part in content["parts"] if "functionCall" in part]
     assert len(calls) == 6
     found = {part["functionCall"]["id"]: part.get("thoughtSignature") for part in calls}

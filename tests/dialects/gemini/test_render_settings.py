@@ -153,7 +153,7 @@ def test_budgets(reasoning: q.ReasoningRequest, cap: int | None, limit: int | No
 @pytest.mark.parametrize(
     ("facts", "members", "expected", "lost"),
     [
-        (Facts(max_output_tokens=100), {"max_output_tokens": 500}, {"maxOutputTokens": 100}, []),
+        (Facts(max_output_tokens=100), {"max_output_tokens": 500}, {"maxOutputTokens": 100}, ["max_output_tokens"]),
         (Facts(max_output_tokens=100), {"max_output_tokens": 50}, {"maxOutputTokens": 50}, []),
         (Facts(max_output_tokens=100), {}, {"maxOutputTokens": 100}, []),
         (Facts(), {"temperature": 2.0, "top_p": 0.5}, {"temperature": 2.0, "topP": 0.5}, []),

@@ -51,6 +51,11 @@ def test_everything_else_passes() -> None:
     assert body == before
 
 
+def test_blank_text_of_the_model_goes() -> None:
+    said, call = {"type": "text", "text": "a "}, {"type": "tool_use", "id": "a", "name": "run", "input": {}}
+    assert history({"type": "text", "text": "\n\n"}, said, call) == [said, call]
+
+
 def test_stream_is_the_clients() -> None:
     body = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "Hi"}], "stream": False}
     assert "stream" not in adapt(body).body

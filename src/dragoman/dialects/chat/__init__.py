@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dragoman.dialects import openai_shapes
 from dragoman.dialects.chat import endpoints
+from dragoman.dialects.chat.adapt import adapt_request
 from dragoman.dialects.chat.check import check
 from dragoman.dialects.chat.decode import ChatDecoder
 from dragoman.dialects.chat.encode import ChatEncoder
 from dragoman.dialects.chat.errors import parse_error, render_error, status_of
-from dragoman.dialects.chat.request import adapt_request, parse_request, render_request
+from dragoman.dialects.chat.render import render_request
+from dragoman.dialects.chat.request import parse_request
 from dragoman.dialects.chat.response import render_response
-from dragoman.dialects.chat.wire import NAME, QUIRKS
+from dragoman.dialects.chat.wire import CALL_ID_LONGEST, NAME, QUIRKS
 from dragoman.dialects.contract import Dialect, Traits
 
 DIALECT = Dialect(
@@ -32,7 +34,7 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
-    traits=Traits(custom_calls=True, media=("image/",), signing=False),
+    traits=Traits(custom_calls=True, call_id_longest=CALL_ID_LONGEST, media=("image/",), signing=False),
     base_path=endpoints.BASE_PATH,
     quirks=QUIRKS,
 )

@@ -25,9 +25,10 @@ from dragoman.canonical.request import (
     ToolCall,
     ToolResult,
 )
-from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_cache, parse_content, refuse
+from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_content, refuse
 from dragoman.dialects.chat.reasoning import parse_reasoning
 from dragoman.dialects.chat.wire import thought_signature
+from dragoman.dialects.openai_shapes import read_cache
 from dragoman.history import mended_arguments
 
 _MEMBERS = frozenset(
@@ -77,10 +78,17 @@ class HistoryReader:
                 raise refuse(f"{where}.role must be one of {', '.join(readers)}.", f"{where}.role")
             if role not in ("tool", "function"):
                 self._end_results()
-            self.unknown += [f"{where}.{key}" for key, held in message.items() if key not in _MEMBERS and held]
+            self.unknown += [
+                f"{self._place(role)}.{key}" for key, held in message.items() if key not in _MEMBERS and held
+            ]
             reader(message, where)
         self._end_results()
         return tuple(self._messages)
+
+    def _place(self, role: object) -> str:
+        """The canonical path of what the message at hand becomes: a result is a part of a user's message."""
+        place = f"messages[{len(self._messages)}]"
+        return f"{place}.parts[{len(self._results)}]" if role in ("tool", "function") else place
 
     def _end_results(self) -> None:
         if self._results:
@@ -94,7 +102,7 @@ class HistoryReader:
         if message.get("content") is None:
             raise refuse(f"{where}.content is missing.", f"{where}.content")
         if message.get("name"):
-            self.unknown.append(f"{where}.name")
+            self.unknown.append(f"{self._place('user')}.name")
         self._messages.append(Message(Role.USER, tuple(self._content(message, where))))
 
     def _content(self, message: JSON, where: str) -> list[Part]:
@@ -114,7 +122,7 @@ class HistoryReader:
         parts = tuple(part for part in content if isinstance(part, Text | Image | Document | Audio))
         name = message.get("name")
         name = name if isinstance(name, str) and name else None
-        self._results.append(ToolResult(id=id, parts=parts, name=name, cache=parse_cache(message)))
+        self._results.append(ToolResult(id=id, parts=parts, name=name, cache=read_cache(message)))
 
     def _assistant(self, message: JSON, where: str) -> None:
         parts: list[Part] = [*_reasoning(message)]
@@ -126,7 +134,7 @@ class HistoryReader:
         parts += content
         if isinstance(refusal := message.get("refusal"), str) and refusal:
             parts.append(Refusal(text=refusal))
-        self.unknown += [f"{where}.{name}" for name in ("audio", "images") if message.get(name)]
+        self.unknown += [f"{self._place('assistant')}.{name}" for name in ("audio", "images") if message.get(name)]
         calls = message.get("tool_calls")
         if calls is not None and not isinstance(calls, list):
             raise refuse(f"{where}.tool_calls must be a list.", f"{where}.tool_calls")
@@ -163,5 +171,5 @@ def _call(call: Any, where: str) -> ToolCall:
         arguments=text,
         kind="custom" if custom else "function",
         signature=thought_signature(call.get("extra_content")),
-        cache=parse_cache(call),
+        cache=read_cache(call),
     )

@@ -7,6 +7,7 @@ from typing import Any
 from dragoman.canonical.errors import invalid_request
 from dragoman.canonical.request import Audio, Document, Image, Native, Part, Refusal, Text
 from dragoman.dialects.chat.wire import NAME, data_url, split_data_url
+from dragoman.dialects.openai_shapes import read_cache
 from dragoman.exceptions import InvalidRequest
 
 JSON = dict[str, Any]
@@ -52,7 +53,7 @@ def _parse_part(part: Any, where: str) -> Part:
     part = need_object(part, where)
     match part.get("type"):
         case "text" | "input_text" | "output_text":
-            return Text(text=need_text(part.get("text"), f"{where}.text"), cache=parse_cache(part))
+            return Text(text=need_text(part.get("text"), f"{where}.text"), cache=read_cache(part))
         case "refusal":
             return Refusal(text=need_text(part.get("refusal"), f"{where}.refusal"))
         case "image_url":
@@ -67,15 +68,6 @@ def _parse_part(part: Any, where: str) -> Part:
             raise refuse(f"{where}.type must name the kind of content part.", f"{where}.type")
 
 
-def parse_cache(part: JSON) -> JSON | None:
-    """A cache marker: Anthropic's, as many gateways take it, or OpenAI's breakpoint."""
-    if isinstance(marker := part.get("cache_control"), dict):
-        return marker
-    if isinstance(marker := part.get("prompt_cache_breakpoint"), dict):
-        return {"type": "ephemeral", "ttl": "1h"} if marker.get("ttl") == "12h" else {"type": "ephemeral"}
-    return None
-
-
 def _parse_image(part: JSON, where: str) -> Image:
     value = part.get("image_url")
     detail = value.get("detail") if isinstance(value, dict) else None
@@ -84,8 +76,8 @@ def _parse_image(part: JSON, where: str) -> Image:
         raise refuse(f"{where}.image_url.url must be a URL.", f"{where}.image_url.url")
     detail = detail if isinstance(detail, str) else None
     if found := split_data_url(url):
-        return Image(media_type=found[0], data=found[1], detail=detail, cache=parse_cache(part))
-    return Image(url=url, detail=detail, cache=parse_cache(part))
+        return Image(media_type=found[0], data=found[1], detail=detail, cache=read_cache(part))
+    return Image(url=url, detail=detail, cache=read_cache(part))
 
 
 def _parse_audio(part: JSON, where: str) -> Audio:
@@ -102,7 +94,7 @@ def _parse_file(part: JSON, where: str) -> Document:
     value = need_object(part.get("file"), f"{where}.file")
     name = value.get("filename")
     name = name if isinstance(name, str) and name else None
-    cache = parse_cache(part)
+    cache = read_cache(part)
     if isinstance(id := value.get("file_id"), str) and id:
         return Document(name=name, file_id=id, origin=NAME, cache=cache)
     data = need_text(value.get("file_data"), f"{where}.file.file_data")

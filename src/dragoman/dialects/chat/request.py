@@ -1,35 +1,19 @@
-"""Requests: a client's body, the body for an upstream, and a client's own body with the least change.
-
-Sources: protocols/openai.md, part 1; design/requests.md.
-"""
+"""A client's body, read into the canonical request. Source: protocols/openai.md, part 1."""
 
 from __future__ import annotations
 
 from typing import Any, get_args
 
-from dragoman import jsontext
-from dragoman.canonical.aliases import original
-from dragoman.canonical.request import Effort, Loss, OutputFormat, ReasoningRequest, Request
-from dragoman.dialects.chat.endpoints import UPSTREAM_PATH
-from dragoman.dialects.chat.history import HistoryReader, history_arguments
+from dragoman.canonical.request import Effort, OutputFormat, ReasoningRequest, Request
+from dragoman.dialects.chat.history import HistoryReader
 from dragoman.dialects.chat.parts import JSON, need_object, need_text, refuse
-from dragoman.dialects.chat.tools import (
-    parse_tool_choice,
-    parse_tools,
-    refuse_hosted,
-    render_tool_choice,
-    render_tools,
-)
-from dragoman.dialects.chat.turns import TurnWriter
+from dragoman.dialects.chat.tools import parse_tool_choice, parse_tools
 from dragoman.dialects.chat.wire import NAME
-from dragoman.dialects.contract import Crossing, Facts, UpstreamRequest
 
 _NUMBERS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _INTEGERS = ("seed", "top_k", "top_logprobs")
 _BOOLEANS = ("parallel_tool_calls", "logprobs")
 _STRINGS = ("verbosity", "service_tier")
-_SAMPLING = (*_NUMBERS, "logprobs", "top_logprobs", "logit_bias")
-"""What OpenAI's reasoning models refuse."""
 
 _READ = frozenset(
     {
@@ -44,13 +28,6 @@ _READ = frozenset(
 _HARMLESS: dict[str, Any] = {"store": False, "modalities": ["text"], "logit_bias": {}}
 """Values that ask for nothing: leaving them out is no loss."""
 
-INSTRUCTION = "Answer with JSON that follows this schema, and nothing else:\n{schema}"
-
-_BUDGETS: tuple[tuple[int, Effort], ...] = ((2_048, "low"), (8_192, "medium"))
-"""Up to how many thinking tokens an effort stands for; more is ``high``."""
-
-# ------------------------------------------------------------------ reading
-
 
 def parse_request(body: JSON, model: str | None = None, stream: bool | None = None) -> Request:
     """A client's body. Raises ``InvalidRequest`` that names the field at fault."""
@@ -60,7 +37,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     model = model if model is not None else body.get("model")
     if not isinstance(model, str) or not model:
         raise refuse("model must be a non-empty string.", "model")
-    tools, hosted = parse_tools(body)
+    tools, hosted = parse_tools(body, unknown)
     return Request(
         model=model,
         messages=history.read(body.get("messages")),
@@ -211,176 +188,3 @@ def _parse_output(value: Any, unknown: list[str]) -> OutputFormat | None:
             unknown.append("response_format")
             return None
     raise refuse("response_format.type must be text, json_object or json_schema.", "response_format.type")
-
-
-# ------------------------------------------------------------------ writing
-
-
-def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
-    """The request for a chat upstream. Raises ``InvalidRequest`` where the meaning would change.
-
-    Only members that servers of this dialect commonly take: many refuse a body for one they do not know.
-    """
-    request, losses = crossing.request, list(crossing.losses)
-    writer = TurnWriter(losses, developer=facts.reasoning_model, reasoning_text=facts.wants_reasoning)
-    body: JSON = {"model": request.model, "messages": writer.write(crossing.history)}
-    if request.stream:
-        body["stream"] = True
-        if facts.stream_usage:
-            body["stream_options"] = {"include_usage": True}
-    refuse_hosted(request, facts)
-    if tools := render_tools(request, losses):
-        body["tools"] = tools
-        if (choice := render_tool_choice(request.tool_choice)) is not None:
-            body["tool_choice"] = choice
-        if request.parallel_tool_calls is not None:
-            body["parallel_tool_calls"] = request.parallel_tool_calls
-    _render_limit(body, request, facts)
-    _render_sampling(body, request, facts, losses)
-    _render_options(body, request, losses)
-    _render_reasoning(body, request, facts, losses)
-    if request.output is not None:
-        body["response_format"] = _render_output(request.output)
-    _fit_facts(body, facts, losses)
-    return UpstreamRequest(path=UPSTREAM_PATH, body=body, losses=tuple(losses))
-
-
-def _fit_facts(body: JSON, facts: Facts, losses: list[Loss]) -> None:
-    """What this upstream does not take, in a body of this dialect whoever wrote it."""
-    if facts.exclusive_sampling and body.get("temperature") is not None and body.pop("top_p", None) is not None:
-        losses.append(Loss("top_p", "refused beside temperature"))
-    output = body.get("response_format")
-    if facts.structured_output or not isinstance(output, dict) or output.get("type") != "json_schema":
-        return
-    del body["response_format"]
-    losses.append(Loss("response_format", "the schema is an instruction only: nothing enforces it"))
-    schema = output.get("json_schema")
-    text = INSTRUCTION.format(schema=jsontext.render(schema.get("schema") if isinstance(schema, dict) else {}).decode())
-    messages = body.get("messages")
-    if isinstance(messages, list):
-        roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
-        place = next((n for n, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
-        body["messages"] = [*messages[:place], {"role": "system", "content": text}, *messages[place:]]
-
-
-def _render_limit(body: JSON, request: Request, facts: Facts) -> None:
-    limits = [limit for limit in (request.max_output_tokens, facts.max_output_tokens) if limit is not None]
-    if limits:
-        body["max_completion_tokens" if facts.reasoning_model else "max_tokens"] = min(limits)
-
-
-def _render_sampling(body: JSON, request: Request, facts: Facts, losses: list[Loss]) -> None:
-    for name in (*_NUMBERS, "logprobs", "top_logprobs"):
-        value = getattr(request, name)
-        if value is None:
-            continue
-        if facts.reasoning_model:
-            losses.append(Loss(name, "refused by reasoning models"))
-        else:
-            body[name] = value
-    if request.top_k is not None:
-        losses.append(Loss("top_k", "no parameter of chat completions"))
-
-
-def _render_options(body: JSON, request: Request, losses: list[Loss]) -> None:
-    if request.choices > 1:
-        body["n"] = request.choices
-    if request.stop:
-        body["stop"] = list(request.stop)
-    for name in ("seed", "verbosity", "user"):
-        if (value := getattr(request, name)) is not None:
-            body[name] = value
-    if request.service_tier is not None:
-        if request.origin in (NAME, "responses"):  # the same vendor's words
-            body["service_tier"] = request.service_tier
-        else:
-            losses.append(Loss("service_tier", "another vendor's tiers"))
-    if request.metadata:
-        losses.append(Loss("metadata", "chat completions take it for stored answers only"))
-
-
-def _render_reasoning(body: JSON, request: Request, facts: Facts, losses: list[Loss]) -> None:
-    asked = request.reasoning
-    if asked is None:
-        return
-    if asked.effort is not None:
-        body["reasoning_effort"] = asked.effort
-    elif asked.budget is not None:
-        if facts.reasoning_model:
-            body["reasoning_effort"] = next((word for most, word in _BUDGETS if asked.budget <= most), "high")
-        else:
-            losses.append(Loss("reasoning.budget", "chat completions know efforts only"))
-
-
-def _render_output(output: OutputFormat) -> JSON:
-    if output.type == "json" or output.schema is None:
-        return {"type": "json_object"}
-    schema: JSON = {"name": output.name or "answer", "schema": output.schema}
-    if output.description is not None:
-        schema["description"] = output.description
-    if output.strict is not None:
-        schema["strict"] = output.strict
-    return {"type": "json_schema", "json_schema": schema}
-
-
-# ------------------------------------------------------------------ within the dialect
-
-
-def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest:
-    """The client's own body with another model name, and changed only where the upstream needs it."""
-    adapted = {**body, "model": request.model}
-    losses: list[Loss] = []
-    _adapt_usage(adapted, request, facts)
-    if facts.reasoning_model:
-        if (limit := adapted.pop("max_tokens", None)) is not None:
-            adapted.setdefault("max_completion_tokens", limit)
-        for name in _SAMPLING:
-            if adapted.pop(name, None) is not None:
-                losses.append(Loss(name, "refused by reasoning models"))
-    if facts.max_output_tokens is not None:
-        for name in ("max_completion_tokens", "max_tokens"):
-            if isinstance(limit := adapted.get(name), int):
-                adapted[name] = min(limit, facts.max_output_tokens)
-    if isinstance(messages := adapted.get("messages"), list):
-        adapted["messages"] = [_adapt_message(message) for message in messages]
-    _fit_facts(adapted, facts, losses)
-    return UpstreamRequest(path=UPSTREAM_PATH, body=adapted, losses=tuple(losses))
-
-
-def _adapt_usage(body: JSON, request: Request, facts: Facts) -> None:
-    """Usage is asked for whatever the client wants to see: the gateway counts too."""
-    given = body.get("stream_options")
-    options = dict(given) if isinstance(given, dict) else {}
-    if request.stream and facts.stream_usage:
-        options["include_usage"] = True
-    else:
-        options.pop("include_usage", None)
-    if options and request.stream:
-        body["stream_options"] = options
-    else:
-        body.pop("stream_options", None)
-
-
-def _adapt_message(message: Any) -> Any:
-    """The message with sound arguments, and with the upstream's own call ids; as it was if both are so."""
-    if not isinstance(message, dict):
-        return message
-    if isinstance(id := message.get("tool_call_id"), str) and original(id) != id:
-        return {**message, "tool_call_id": original(id)}
-    calls = message.get("tool_calls")
-    if isinstance(calls, list) and (adapted := [_adapt_call(call) for call in calls]) != calls:
-        return {**message, "tool_calls": adapted}
-    return message
-
-
-def _adapt_call(call: Any) -> Any:
-    if not isinstance(call, dict):
-        return call
-    if isinstance(id := call.get("id"), str) and original(id) != id:
-        call = {**call, "id": original(id)}
-    function = call.get("function")
-    if isinstance(function, dict):
-        sound = history_arguments(given := function.get("arguments"))
-        if sound != given:
-            call = {**call, "function": {**function, "arguments": sound}}
-    return call

@@ -7,34 +7,47 @@ from typing import Any
 import msgspec
 
 from dragoman.canonical.request import HostedTool, Loss, Request, Tool, ToolChoice
-from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_cache, refuse
+from dragoman.dialects.chat.parts import JSON, need_object, need_text, refuse
 from dragoman.dialects.chat.wire import NAME
 from dragoman.dialects.contract import Facts
+from dragoman.dialects.openai_schema import fits_strict, object_schema
+from dragoman.dialects.openai_shapes import ORIGINS, known_choice, read_cache
 
 _MODES: dict[Any, Any] = {"none": "none", "auto": "auto", "required": "required", "any": "required"}
-_EMPTY_SCHEMA: JSON = {"type": "object", "properties": {}}
+_READ = frozenset({"type", "function", "custom", "cache_control", "prompt_cache_breakpoint"})
+_READ_INSIDE = frozenset({"name", "description", "parameters", "strict", "format"})
+_NOTHING: tuple[Any, ...] = (None, False, "", [], {})
+"""Values of further members that ask for nothing."""
 
 # ------------------------------------------------------------------ reading
 
 
-def parse_tools(body: JSON) -> tuple[tuple[Tool, ...], tuple[HostedTool, ...]]:
+def parse_tools(body: JSON, unknown: list[str]) -> tuple[tuple[Tool, ...], tuple[HostedTool, ...]]:
     """The client's tools, those of the old ``functions`` too, and those that OpenAI's servers run.
 
-    Raises ``InvalidRequest``.
+    The paths of members that have no canonical form are added to ``unknown``. Raises ``InvalidRequest``.
     """
     tools: list[Tool] = []
     hosted: list[HostedTool] = []
     for number, entry in enumerate(_list(body.get("tools"), "tools")):
         tool = _parse_tool(need_object(entry, f"tools[{number}]"), f"tools[{number}]")
         if isinstance(tool, Tool):
+            unknown += _unread(entry, _READ, f"tools[{len(tools)}]")
+            unknown += _unread(entry[tool.kind], _READ_INSIDE, f"tools[{len(tools)}]")
             tools.append(tool)
         else:
             hosted.append(tool)
     for number, entry in enumerate(_list(body.get("functions"), "functions")):
-        tools.append(_parse_function(need_object(entry, f"functions[{number}]"), f"functions[{number}]"))
+        tool = _parse_function(need_object(entry, f"functions[{number}]"), f"functions[{number}]")
+        unknown += _unread(entry, _READ_INSIDE, f"tools[{len(tools)}]")
+        tools.append(tool)
     if isinstance(options := body.get("web_search_options"), dict):
         hosted.append(HostedTool(origin=NAME, type="web_search", value=options))
     return tuple(tools), tuple(hosted)
+
+
+def _unread(entry: JSON, known: frozenset[str], place: str) -> list[str]:
+    return [f"{place}.{name}" for name, value in entry.items() if name not in known and value not in _NOTHING]
 
 
 def _list(value: Any, where: str) -> list[Any]:
@@ -49,9 +62,7 @@ def _parse_tool(entry: JSON, where: str) -> Tool | HostedTool:
     match entry.get("type"):
         case "function":
             tool = _parse_function(need_object(entry.get("function"), f"{where}.function"), f"{where}.function")
-            if cache := parse_cache(entry):
-                return msgspec.structs.replace(tool, cache=cache)
-            return tool
+            return msgspec.structs.replace(tool, cache=read_cache(entry))
         case "custom":
             body = need_object(entry.get("custom"), f"{where}.custom")
             return Tool(
@@ -59,6 +70,7 @@ def _parse_tool(entry: JSON, where: str) -> Tool | HostedTool:
                 description=_description(body, f"{where}.custom"),
                 kind="custom",
                 format=_parse_format(body.get("format")),
+                cache=read_cache(entry),
             )
         case str(kind) if kind:
             return HostedTool(origin=NAME, type=kind, value=entry)
@@ -133,35 +145,44 @@ def _named(choice: Any) -> str:
 # ------------------------------------------------------------------ writing
 
 
-def refuse_hosted(request: Request, facts: Facts) -> None:
-    """Raises ``InvalidRequest`` for tools of the client's own API, where the operator wants that."""
-    if request.hosted_tools and facts.on_server_tool == "refuse":
-        kind = request.hosted_tools[0].type
-        raise refuse(f"The tool {kind} is run by its own API's servers only, and cannot be served here.", "tools")
+def render_tools(request: Request, facts: Facts, losses: list[Loss]) -> JSON:
+    """``tools``, ``tool_choice`` and ``parallel_tool_calls``. Raises ``InvalidRequest`` for a refused hosted tool.
+
+    Of tools that are not allowed nothing is said: many servers refuse the choice ``allowed_tools``, and none
+    minds a history that calls what is not offered. Freeform tools are functions by now: most servers know
+    nothing else.
+    """
+    for number, hosted in enumerate(request.hosted_tools):
+        reason = f"the tool {hosted.type} is run by another API's servers"
+        if facts.on_server_tool == "refuse":
+            raise refuse(f"{reason}, and cannot be served here.", "tools")
+        losses.append(Loss(f"hosted_tools[{number}]", reason))
+    choice = known_choice(request, losses)
+    allowed = choice.names if choice is not None and len(choice.names) > (choice.mode == "required") else ()
+    tools: dict[str, JSON] = {}
+    for number, tool in enumerate(request.tools):
+        if tool.name in tools:
+            losses.append(Loss(f"tools[{number}]", "a tool of this name came before"))
+        elif not allowed or tool.name in allowed:
+            tools[tool.name] = _render_tool(tool, f"tools[{number}]", request.origin, losses)
+    if not tools:
+        return {}
+    body: JSON = {"tools": list(tools.values())}
+    if choice is not None:
+        forced = choice.mode == "required" and len(choice.names) == 1
+        body["tool_choice"] = {"type": "function", "function": {"name": choice.names[0]}} if forced else choice.mode
+    if request.parallel_tool_calls is not None:
+        body["parallel_tool_calls"] = request.parallel_tool_calls
+    return body
 
 
-def render_tools(request: Request, losses: list[Loss]) -> list[JSON]:
-    """The tools as functions, which freeform ones are by now: most servers know nothing else."""
-    losses += [Loss(f"tools.{tool.type}", "run by its own API's servers only") for tool in request.hosted_tools]
-    return [_render_tool(tool) for tool in request.tools]
-
-
-def _render_tool(tool: Tool) -> JSON:
-    function: JSON = {"name": tool.name, "parameters": tool.schema or _EMPTY_SCHEMA}
+def _render_tool(tool: Tool, path: str, origin: str, losses: list[Loss]) -> JSON:
+    schema = object_schema(tool.schema)
+    function: JSON = {"name": tool.name, "parameters": schema}
     if tool.description is not None:
         function["description"] = tool.description
-    if tool.strict is not None:
+    if tool.strict and origin not in ORIGINS and not fits_strict(schema):
+        losses.append(Loss(f"{path}.strict", "the schema has what strict mode does not take"))
+    elif tool.strict is not None:
         function["strict"] = tool.strict
     return {"type": "function", "function": function}
-
-
-def render_tool_choice(choice: ToolChoice | None) -> Any:
-    """The choice; ``None`` to leave it out."""
-    if choice is None:
-        return None
-    if not choice.names or choice.mode == "none":
-        return choice.mode
-    tools = [{"type": "function", "function": {"name": name}} for name in choice.names]
-    if choice.mode == "required" and len(tools) == 1:
-        return tools[0]
-    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}

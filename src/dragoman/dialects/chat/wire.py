@@ -12,6 +12,8 @@ from dragoman.canonical.events import FinishReason
 from dragoman.canonical.opaque import Opaque
 
 NAME = "chat"
+CALL_ID_LONGEST = 40
+"""Characters of a call's id that OpenAI, Azure and Copilot take (camel-ai/camel#2215, anomalyco/opencode#12653)."""
 CHUNK = "chat.completion.chunk"
 BODY = "chat.completion"
 

@@ -94,14 +94,16 @@ def _parts(content: Any) -> list[JSON]:
 
 
 def _signed(contents: list[Any]) -> list[Any]:
-    """The contents in which the first call of each step of the current turn is signed, by the stand-in if need be."""
-    said = (n for n, item in enumerate(contents) if _role(item) == "user" and not all(map(_is_result, _parts(item))))
-    current = max(said, default=-1)
+    """The contents in which the first call of each step is signed, by the stand-in if need be.
+
+    Only those of the current turn have to be; the others were when their turn was the current one, and
+    prompt caches want the same bytes again.
+    """
     out: list[Any] = []
     waiting = False  # for the first call of a step
-    for number, content in enumerate(contents):
+    for content in contents:
         if _role(content) != "model":
-            waiting = number >= current
+            waiting = True
         elif waiting and any(map(_is_call, _parts(content))):
             waiting = False
             content = {**content, "parts": _first_signed(content["parts"])}
@@ -119,10 +121,6 @@ def _first_signed(parts: list[Any]) -> list[Any]:
 
 def _is_call(part: JSON) -> bool:
     return bool(part.get(spelled(part, "functionCall")))
-
-
-def _is_result(part: JSON) -> bool:
-    return part.get(spelled(part, "functionResponse")) is not None
 
 
 # ---- tools and settings

@@ -127,6 +127,8 @@ def _choice(choice: q.ToolChoice, functions: JSON, losses: list[q.Loss]) -> JSON
 def _config(request: q.Request, facts: Facts, losses: list[q.Loss]) -> JSON:
     limits = [limit for limit in (request.max_output_tokens, facts.max_output_tokens) if limit is not None]
     limit = min(limits, default=None)
+    if limit is not None and request.max_output_tokens is not None and limit < request.max_output_tokens:
+        losses.append(q.Loss("max_output_tokens", f"the upstream's limit is {limit}"))
     said: dict[str, Any] = {
         "temperature": request.temperature,
         "topP": request.top_p,

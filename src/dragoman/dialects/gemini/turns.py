@@ -2,7 +2,7 @@
 
 The rules of the API are ``history``'s work; here are the forms of its parts
 (protocols/anthropic-google.md, 2.2): a result is an object and names its function, a thought goes back
-with its signature, the calls of the current turn are signed.
+with its signature, the first call of each step is signed.
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ class TurnWriter:
     def contents(self, history: History) -> list[JSON]:
         """The contents. Raises ``InvalidRequest`` for a file that cannot be read there."""
         turns = history.turns
-        asked = (n for n, turn in enumerate(turns) if turn.role is not q.Role.ASSISTANT and turn.parts)
-        current = max(asked, default=-1)
-        for number, turn in enumerate(turns):
-            self._add(_ROLES[turn.role], [*self._answers(turn), *self._parts(turn, signed=number > current)])
+        for turn in turns:
+            self._add(_ROLES[turn.role], [*self._answers(turn), *self._parts(turn)])
         if turns and turns[0].role is q.Role.USER and (not self._contents or self._contents[0]["role"] == "model"):
             self._contents.insert(0, {"role": "user", "parts": [{"text": BEGINNING}]})  # nothing of it could be said
         return self._contents
@@ -61,11 +59,14 @@ class TurnWriter:
 
     # ---- parts
 
-    def _parts(self, turn: Turn, *, signed: bool) -> list[JSON]:
-        """``signed``: the turn's calls are refused without a signature on the first (lbjlaq/Antigravity-Manager#3202)."""
+    def _parts(self, turn: Turn) -> list[JSON]:
+        """In the current turn calls are refused without a signature on the first (lbjlaq/Antigravity-Manager#3202).
+
+        Those of earlier turns get the stand-in too: they had it, and prompt caches want the same bytes again.
+        """
         parts = [rendered for placed in turn.parts for rendered in self._part(placed)]
         first = next((part for part in parts if "functionCall" in part), None)
-        if first is not None and signed and self._bypass:
+        if first is not None and self._bypass:
             first.setdefault("thoughtSignature", BYPASS)
         return parts
 

@@ -2,7 +2,8 @@
 
 Everything passes as it came, so that new members work on the day they appear; only what the upstream
 would refuse is taken out of it: thinking that it did not sign, values that this gateway sealed for
-another vendor, markers that this gateway made, and what the upstream's facts rule out.
+another vendor, markers that this gateway made, blank text, which models write and the API does not take
+back, and what the upstream's facts rule out.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ class _History:
             return message
         blocks = [self._block(block, f"{path}.content[{place}]") for place, block in enumerate(content)]
         left = [block for block in blocks if block is not None]
+        if _role(message) == "assistant":
+            left = [block for block in left if not _is_blank(block)]
         if content and not left:
             left = [{"type": "text", "text": NOTHING}]
         return {**message, "content": left} if left != content else message
@@ -172,6 +175,11 @@ def _blocks(message: JSON) -> list[Any]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return content if isinstance(content, list) else []
+
+
+def _is_blank(block: Any) -> bool:
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+    return isinstance(text, str) and not text.strip()
 
 
 def _is_result(block: Any) -> bool:

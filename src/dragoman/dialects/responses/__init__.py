@@ -16,7 +16,7 @@ from dragoman.dialects.responses.request import parse_request
 from dragoman.dialects.responses.response import render_response
 from dragoman.dialects.responses.state import STATE
 from dragoman.dialects.responses.upstream import render_request
-from dragoman.dialects.responses.wire import NAME, QUIRKS
+from dragoman.dialects.responses.wire import CALL_ID_LONGEST, NAME, QUIRKS
 
 DIALECT = Dialect(
     name=NAME,
@@ -40,6 +40,7 @@ DIALECT = Dialect(
     members=Members(history="input"),
     traits=Traits(
         media=("image/",),
+        call_id_longest=CALL_ID_LONGEST,
         custom_tools=True,
         custom_calls=True,
         namespaces=True,

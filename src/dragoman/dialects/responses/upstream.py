@@ -7,14 +7,13 @@ back.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
 
 import msgspec
 
 from dragoman.canonical.request import Loss, OutputFormat, ReasoningRequest, Request, Text
 from dragoman.dialects.contract import Crossing, Facts, UpstreamRequest
 from dragoman.dialects.openai_schema import closed, describes_object, fits_strict
-from dragoman.dialects.openai_shapes import ORIGINS
+from dragoman.dialects.openai_shapes import ORIGINS, known_choice, marker_losses
 from dragoman.dialects.responses.endpoints import UPSTREAM_PATH
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.response import render_format
@@ -65,7 +64,7 @@ def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
     if include := _include(request, facts, proofs=turns.proofs):
         body["include"] = include
     _account(request, body, losses)
-    _markers(crossing, losses)
+    losses += marker_losses(crossing.history, request.tools)
     return UpstreamRequest(path=UPSTREAM_PATH, body=body, losses=tuple(losses))
 
 
@@ -73,15 +72,14 @@ def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
 
 
 def _tools(request: Request, facts: Facts, body: JSON, losses: list[Loss]) -> None:
-    choice = request.tool_choice
-    if tools := render_tools(request, facts, losses):
-        body["tools"] = tools
-        if choice is not None:
-            body["tool_choice"] = render_choice(request)
-        if request.parallel_tool_calls is not None:
-            body["parallel_tool_calls"] = request.parallel_tool_calls
-    elif choice is not None and choice.mode == "required":
-        losses.append(Loss("tool_choice", "there are no tools to choose from"))
+    choice = known_choice(request, losses)
+    if not (tools := render_tools(request, facts, losses)):
+        return
+    body["tools"] = tools
+    if choice is not None:
+        body["tool_choice"] = render_choice(msgspec.structs.replace(request, tool_choice=choice))
+    if request.parallel_tool_calls is not None:
+        body["parallel_tool_calls"] = request.parallel_tool_calls
 
 
 def _limit(request: Request, facts: Facts, body: JSON, losses: list[Loss]) -> None:
@@ -209,14 +207,3 @@ def _account(request: Request, body: JSON, losses: list[Loss]) -> None:
         body["service_tier"] = request.service_tier
     elif request.service_tier is not None:
         losses.append(Loss("service_tier", f"there is no tier {request.service_tier} here"))
-
-
-def _markers(crossing: Crossing, losses: list[Loss]) -> None:
-    """Cache markers: most servers of this dialect know none, and find what they can reuse by themselves."""
-    history = crossing.history
-    places: list[tuple[str, Any]] = [(placed.path, placed.part) for placed in history.system]
-    for turn in history.turns:
-        places += [(answer.path, answer) for answer in turn.answers]
-        places += [(placed.path, placed.part) for placed in turn.parts]
-    places += [(f"tools[{number}]", tool) for number, tool in enumerate(crossing.request.tools)]
-    losses += [Loss(f"{path}.cache", "it has no form here") for path, held in places if getattr(held, "cache", None)]

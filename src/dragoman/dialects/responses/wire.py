@@ -13,6 +13,8 @@ from dragoman.jsontext import render
 from dragoman.streaming.ids import Ids
 
 NAME = "responses"
+CALL_ID_LONGEST = 64
+"""Characters of a ``call_id`` that OpenAI takes (decolua/9router#393)."""
 
 JSON = dict[str, Any]
 

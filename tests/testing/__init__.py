@@ -1,0 +1,1 @@
+"""The test kit refuses what the real APIs refuse, and nothing else."""
