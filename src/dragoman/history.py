@@ -125,11 +125,7 @@ def mended_arguments(text: str) -> str:
     """
     if not text.strip() or text.strip() == "null":
         return "{}"
-    try:
-        sound = isinstance(jsontext.parse(text), dict)
-    except ValueError:
-        sound = False
-    return text if sound else jsontext.render({"INVALID_JSON": text}).decode()
+    return text if jsontext.is_object(text) else jsontext.render({"INVALID_JSON": text}).decode()
 
 
 def _placed(message: q.Message, number: int) -> list[Placed]:

@@ -7,6 +7,7 @@ numbers out of range), the standard library takes over.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -33,6 +34,27 @@ def parse(data: bytes | str) -> Any:
         return _mended(json.loads(text, parse_constant=lambda _: None, strict=False))
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is a JSON object, strictly: no ``NaN``, no number out of range, no bare control character.
+
+    A surrogate without its partner is let through: only what it stands for is lost.
+    """
+    try:
+        return isinstance(_decode(text), dict)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        pass
+    try:
+        return isinstance(json.loads(text, parse_constant=_finite, parse_float=_finite), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _finite(text: str) -> float:
+    if math.isfinite(number := float(text)):
+        return number
+    raise ValueError(f"{text} is no number of JSON's")
 
 
 def _mended(value: Any) -> Any:

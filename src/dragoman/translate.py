@@ -190,7 +190,7 @@ class Exchange:
             open_calls=self._limits.open_calls,
         )
         self._turns += 1
-        self._turn = UpstreamTurn(self.upstream, context, self._limits, self._secrets)
+        self._turn = UpstreamTurn(self.upstream, context, self._limits, self._now, self._secrets)
 
     # ---- the tools that the gateway runs
 

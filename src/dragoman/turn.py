@@ -6,7 +6,9 @@ a body that is no answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
@@ -20,19 +22,25 @@ from dragoman.scrub import scrubbed_error
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
 
+_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
 ERROR_BODY_BYTES = 64 << 10
 """How much of an upstream's error body is read (bytes)."""
 
 
 class UpstreamTurn:
-    """Bytes in, events out. ``secrets`` are taken out of what the upstream says of its failures."""
+    """Bytes in, events out.
+
+    ``now`` is a Unix time in seconds. ``secrets`` are taken out of what the upstream says of its failures.
+    """
 
     def __init__(
-        self, upstream: Dialect, context: DecodeContext, limits: StreamLimits, secrets: Sequence[str] = ()
+        self, upstream: Dialect, context: DecodeContext, limits: StreamLimits, now: float, secrets: Sequence[str] = ()
     ) -> None:
         self.upstream = upstream
         self.finished = False
         """Nothing more is wanted from the upstream."""
+        self._now = now
         self._secrets = secrets
         self._assembler = AnswerAssembler(context)
         self._decoder = upstream.decoder(self._assembler)
@@ -129,7 +137,7 @@ class UpstreamTurn:
         elif error.kind in (ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION) or self._status in (401, 403):
             message = f"the upstream {self.upstream.name} server refused the gateway's own key: {error.message}"
             error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_refused_gateway")
-        if error.retry_after is None and (seconds := _seconds(self._headers.get("retry-after", ""))) is not None:
+        if (seconds := retry_after(self._headers, self._now)) is not None:
             error = msgspec.structs.replace(error, retry_after=seconds)
         return error
 
@@ -138,8 +146,15 @@ def _bad(message: str) -> Error:
     return Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
 
 
-def _seconds(text: str) -> float | None:
-    try:
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds until the upstream may be asked again, if its headers say so: a number, or a date (RFC 9110, 10.2.3)."""
+    if _NUMBER.fullmatch(milliseconds := headers.get("retry-after-ms", "")):
+        return float(milliseconds) / 1000
+    text = headers.get("retry-after", "").strip()
+    if _NUMBER.fullmatch(text):
         return float(text)
+    try:
+        date = parsedate_to_datetime(text)
     except ValueError:
         return None
+    return max(0.0, date.timestamp() - now) if date.tzinfo is not None else None

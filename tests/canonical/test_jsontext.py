@@ -78,3 +78,19 @@ def test_what_is_no_json_is_a_value_error(text: str | bytes) -> None:
 )
 def test_what_is_written_is_json_in_utf8(value: Any, data: str) -> None:
     assert jsontext.render(value) == data.encode()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', ' {"a": [1e3, -0.0]}\n', '{"a": "\\ud83d"}', '{"a": "NaN Infinity"}', "{}"]
+)
+def test_objects(text: str) -> None:
+    assert jsontext.is_object(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "1", '"{}"', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', '{"a": "\n"}', '{"a"', "[" * 99_999],
+)
+def test_no_objects(text: str) -> None:
+    """What the lenient reader mends is not what a model wrote (design/requests.md, 2)."""
+    assert not jsontext.is_object(text)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from concurrent.futures import Future
 
 from dragoman import dialects
@@ -37,8 +38,15 @@ class _Server(Server):
 @contextlib.contextmanager
 def chain() -> Iterator[str]:
     """The URL of the outer gateway, as long as both listen."""
+    with in_thread(_both) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def in_thread(serving: Callable[[], AbstractAsyncContextManager[str]]) -> Iterator[str]:
+    """The URL of what serves, in a loop of its own."""
     ready: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(ready)), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(serving, ready)), daemon=True)
     thread.start()
     url, loop, leave = ready.result()
     try:
@@ -48,15 +56,24 @@ def chain() -> Iterator[str]:
         thread.join()
 
 
-async def _serve(ready: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+async def _serve(
+    serving: Callable[[], AbstractAsyncContextManager[str]],
+    ready: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]],
+) -> None:
     leave = asyncio.Event()
+    async with serving() as url:
+        ready.set_result((url, asyncio.get_running_loop(), leave))
+        await leave.wait()
+
+
+@contextlib.asynccontextmanager
+async def _both() -> AsyncIterator[str]:
     inner = Settings(keys=[Secret(INNER_KEY)])
     async with (
-        _listening(Gateway(inner, serve_alone("demo", DemoUpstream(pace=0), inner), _silence())) as there,
-        _listening(_outer(there)) as here,
+        listening(Gateway(inner, serve_alone("demo", DemoUpstream(pace=0), inner), silence())) as there,
+        listening(_outer(there)) as here,
     ):
-        ready.set_result((here, asyncio.get_running_loop(), leave))
-        await leave.wait()
+        yield here
 
 
 def _outer(inner: str) -> Gateway:
@@ -70,15 +87,15 @@ def _outer(inner: str) -> Gateway:
     }
     settings = Settings(keys=[Secret(KEY)], upstreams=upstreams)
     services = {**serve_alone("demo", DemoUpstream(pace=0), settings), **connect(settings)}
-    return Gateway(settings, services, _silence())
+    return Gateway(settings, services, silence())
 
 
-def _silence() -> AccessLog:
+def silence() -> AccessLog:
     return AccessLog(lambda _: None)
 
 
 @contextlib.asynccontextmanager
-async def _listening(gateway: Gateway) -> AsyncIterator[str]:
+async def listening(gateway: Gateway) -> AsyncIterator[str]:
     ready = asyncio.Event()
     sock = bind(Address("127.0.0.1", 0))
     server = _Server(gateway, 5, ready.set)

@@ -49,6 +49,10 @@ class SDK(ABC):
     """The finish of a turn that is over."""
     called: ClassVar[str]
     """The finish of a turn with calls."""
+    thinking: ClassVar[JSON]
+    """What asks the model to think and to show it."""
+    wishes: JSON = {}
+    """What every turn asks for besides."""
 
     @abstractmethod
     def __init__(self, url: str, key: str = KEY) -> None: ...
@@ -70,6 +74,7 @@ class Chat(SDK):
     rate_limit = (openai.RateLimitError,)
     failure = (openai.APIError,)
     over, called = "stop", "tool_calls"
+    thinking: ClassVar[JSON] = {"reasoning_effort": "medium"}
 
     def __init__(self, url: str, key: str = KEY) -> None:
         self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
@@ -82,7 +87,7 @@ class Chat(SDK):
 
     def turn(self, model: str, history: list[Any], tools: Iterable[str], *, stream: bool) -> Turn:
         declared = [{"type": "function", "function": {"name": name, "parameters": TOOLS[name]}} for name in tools]
-        asked: JSON = {"model": model, "messages": history, "tools": declared or openai.omit}
+        asked: JSON = {"model": model, "messages": history, "tools": declared or openai.omit, **self.wishes}
         if stream:
             with self.client.chat.completions.stream(**asked, stream_options={"include_usage": True}) as events:
                 completion = events.until_done().get_final_completion()
@@ -104,6 +109,10 @@ class Responses(SDK):
     rate_limit = (openai.RateLimitError,)
     failure = (openai.APIError, RuntimeError)
     over = called = "completed"
+    thinking: ClassVar[JSON] = {
+        "reasoning": {"effort": "medium", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+    }
 
     def __init__(self, url: str, key: str = KEY) -> None:
         self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
@@ -116,7 +125,7 @@ class Responses(SDK):
 
     def turn(self, model: str, history: list[Any], tools: Iterable[str], *, stream: bool) -> Turn:
         declared = [{"type": "function", "name": name, "parameters": TOOLS[name], "strict": False} for name in tools]
-        asked: JSON = {"model": model, "input": history, "tools": declared, "store": False}
+        asked: JSON = {"model": model, "input": history, "tools": declared, "store": False, **self.wishes}
         if stream:
             with self.client.responses.stream(**asked) as events:
                 response = events.until_done().get_final_response()
@@ -139,6 +148,7 @@ class Messages(SDK):
     rate_limit = (anthropic.RateLimitError,)
     failure = (anthropic.APIError,)
     over, called = "end_turn", "tool_use"
+    thinking: ClassVar[JSON] = {"thinking": {"type": "adaptive"}, "output_config": {"effort": "medium"}}
 
     def __init__(self, url: str, key: str = KEY) -> None:
         self.client = anthropic.Anthropic(base_url=url, api_key=key, max_retries=0)
@@ -153,6 +163,7 @@ class Messages(SDK):
     def turn(self, model: str, history: list[Any], tools: Iterable[str], *, stream: bool) -> Turn:
         declared = [{"name": name, "input_schema": TOOLS[name]} for name in tools]
         asked: JSON = {"model": model, "max_tokens": 1000, "messages": history, "tools": declared or anthropic.omit}
+        asked |= self.wishes
         if stream:
             with self.client.messages.stream(**asked) as events:
                 message = events.get_final_message()
@@ -169,6 +180,9 @@ class Gemini(SDK):
     unknown_model = bad_key = rate_limit = (genai.errors.ClientError,)
     failure = (genai.errors.APIError,)
     over = called = "STOP"
+    thinking: ClassVar[JSON] = {
+        "thinking_config": types.ThinkingConfig(include_thoughts=True, thinking_level="MEDIUM"),
+    }
 
     def __init__(self, url: str, key: str = KEY) -> None:
         options = types.HttpOptions(base_url=url, retry_options=types.HttpRetryOptions(attempts=1))
@@ -191,6 +205,7 @@ class Gemini(SDK):
         config = types.GenerateContentConfig(
             tools=[types.Tool(function_declarations=declared)] if declared else None,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            **self.wishes,
         )
         asked: JSON = {"model": model, "contents": history, "config": config}
         if stream:

@@ -44,7 +44,7 @@ def test_index(value: Any, index: int | None) -> None:
 
 @pytest.mark.parametrize(
     ("value", "id"),
-    [("call_1", "call_1"), (7, "7"), (0, "0"), (1.5, "1.5"), ("get_weather:0", "get_weather:0"), (" ", " "), (True, None), ({"a": 1}, None)],
+    [("call_1", "call_1"), (7, "7"), (0, "0"), (1.5, "1.5"), ("get_weather:0", "get_weather:0"), (" ", None), (True, None), ({"a": 1}, None)],
 )  # fmt: skip
 def test_a_numeric_id_becomes_text(value: Any, id: str | None) -> None:
     assert read_fragment(id=value).id == id

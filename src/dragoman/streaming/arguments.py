@@ -47,6 +47,7 @@ class _Mode(Enum):
 
 _M = _Mode
 _UNSENT = (_M.HELD, _M.QUOTED, _M.PLACEHOLDER)
+_OVER = (_M.PLACEHOLDER, _M.WHOLE, _M.RAW)
 
 
 def _starts(text: str, char: str) -> bool:
@@ -121,8 +122,7 @@ class JSONArguments:
     @property
     def open(self) -> bool:
         """The text is the beginning of a JSON value, neither empty nor whole."""
-        over = self._mode in (_M.PLACEHOLDER, _M.WHOLE, _M.RAW)
-        return not over and self._state.begun and not self.whole
+        return self._mode not in _OVER and self._state.begun and not self.whole
 
     def repeats(self, text: str) -> bool:
         """Whether this text could be (the beginning of) an echo of the whole arguments."""
@@ -142,8 +142,7 @@ class JSONArguments:
     def supply(self, snapshot: str) -> None:
         """All of the arguments as the upstream has them: gives what the fragments did not bring."""
         self._settle()
-        over = self._mode in (_M.PLACEHOLDER, _M.WHOLE, _M.RAW)
-        if not over and snapshot.startswith(self.text):
+        if self._mode not in _OVER and snapshot.startswith(self.text):
             self.feed(snapshot[self._size :])
         elif self.placeholder and not _NOTHING.fullmatch(snapshot):
             self._feed(snapshot)
@@ -214,7 +213,7 @@ class JSONArguments:
         return bool(_NOTHING.fullmatch(first)) or first.startswith(rest) or rest.startswith(first)
 
     def _decide(self, fork: _Fork, text: str) -> bool:
-        """A further fragment after one that could be read in two ways; false if it can be, too."""
+        """A further fragment after one that reads in two ways; false if this one does so, too."""
         appended = fork.appended.copy()
         fits = appended.advance(text)
         again = _readable(text) if text.startswith(fork.snapshot) else None
@@ -226,7 +225,7 @@ class JSONArguments:
         return True
 
     def _settle(self, is_snapshot: bool | None = None) -> None:
-        """Reads what could be read in two ways in one of them: the given one, or that of the end."""
+        """Nothing more decides how the fork is read: the given reading counts, or the better one."""
         fork, self._fork = self._fork, None
         if fork is None:
             return
@@ -284,10 +283,7 @@ class JSONArguments:
         if _NOTHING.fullmatch(inner):
             self._mode = _M.PLACEHOLDER
             return
-        try:
-            doubled = isinstance(jsontext.parse(inner), dict)
-        except ValueError:
-            doubled = False
+        doubled = jsontext.is_object(inner)
         if doubled:
             self._note("args-double-encoded")
         self._let_go(inner if doubled else text, sound=doubled)

@@ -51,7 +51,7 @@ def read_fragment(
         id = str(id)
     return CallFragment(
         index=_index(index),
-        id=id if isinstance(id, str) and id else None,
+        id=id if isinstance(id, str) and id.strip() else None,
         name=name if isinstance(name, str) and name.strip() else None,
         arguments=argument_text(arguments),
         kind=kind,

@@ -60,12 +60,9 @@ def call_arguments(text: str, *, complete: bool, sound: bool) -> JSON | None:
     """
     if not text.strip():
         return {}
-    try:
-        value = jsontext.parse(text)
-    except ValueError:
-        value = None
-    if isinstance(value, dict):
-        return value
+    if jsontext.is_object(text):
+        args: JSON = jsontext.parse(text)
+        return args
     return {"INVALID_JSON": text} if complete or not sound else None
 
 

@@ -180,11 +180,10 @@ def tool_input(arguments: str) -> JSON:
     """The arguments as the object that this wire demands (design/streams.md, 4)."""
     if not arguments.strip():
         return {}
-    try:
-        value = jsontext.parse(arguments)
-    except ValueError:
-        return {wire.INVALID_JSON: arguments}
-    return value if isinstance(value, dict) else {wire.INVALID_JSON: arguments}
+    if jsontext.is_object(arguments):
+        given: JSON = jsontext.parse(arguments)
+        return given
+    return {wire.INVALID_JSON: arguments}
 
 
 # ---- endings

@@ -1,0 +1,64 @@
+"""Sessions of several turns: each SDK thinks, calls tools and goes on, over a strict upstream of each dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.asking import CLIENTS
+from tests.sdks.strict import ANSWERS, CITIES, QUESTIONS, StrictUpstream, strict
+from tests.sdks.talking import SDK, SDKS, Turn
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[tuple[str, StrictUpstream]]:
+    with strict() as found:
+        yield found
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("upstream", CLIENTS)
+@pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.name)
+def test_five_turns(sdk: type[SDK], upstream: str, stream: bool, there: tuple[str, StrictUpstream]) -> None:
+    url, served = there
+    before, served.refusals = served.requests[upstream], []
+    talk = sdk(url)
+    talk.wishes = sdk.thinking
+    turns = _talked(talk, f"{upstream}/m", stream=stream)
+    assert served.refusals == []
+    assert served.requests[upstream] - before == len(CITIES)
+    assert [tuple(call.arguments["city"] for call in turn.calls) for turn in turns] == list(CITIES)
+    assert [turn.text for turn in turns if turn.text] == list(ANSWERS)
+    assert [turn.finish for turn in turns] == [sdk.called if cities else sdk.over for cities in CITIES]
+
+
+def _talked(talk: SDK, model: str, *, stream: bool) -> list[Turn]:
+    history: list[Any] = [talk.user(QUESTIONS[0])]
+    turns: list[Turn] = []
+    for cities in CITIES:
+        turn = talk.turn(model, history, ["get_weather"], stream=stream)
+        turns.append(turn)
+        history += turn.kept
+        if cities:
+            history += talk.results((call, f"It is {len(call.arguments['city'])} C") for call in turn.calls)
+        else:
+            history.append(talk.user(QUESTIONS[1]))
+    return turns
+
+
+def test_the_upstream_is_strict(there: tuple[str, StrictUpstream]) -> None:
+    """It sees what it is there to see: a client that loses a call's result, and forges a proof."""
+    url, served = there
+    served.refusals = []
+    for sdk in SDKS:
+        talk = sdk(url)
+        history = [talk.user(QUESTIONS[0]), talk.user("No: what else?")]
+        turn = talk.turn(
+            f"{ {'openai-chat': 'chat', 'openai-responses': 'responses', 'anthropic': 'messages'}.get(sdk.name, 'gemini') }/m",
+            history,
+            ["get_weather"],
+            stream=False,
+        )
+        assert turn.calls
