@@ -31,6 +31,8 @@ CONTINUE = "Continue."
 NO_RESULT = "Error: there is no result: the call was cancelled, or its result was lost."
 ORPHAN = "[Result of a tool call that is no longer part of this conversation]"
 ASIDE = "[Attached to the result of the tool call {id}]"
+LEFT_OUT = "[What stood here was left out: it cannot be passed on.]"
+"""Stands for a user's turn of which nothing can be rendered: it was a turn all the same."""
 SYSTEM = "<system>\n{text}\n</system>"
 
 PROOF = "a proof goes back to its origin only"

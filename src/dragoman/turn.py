@@ -83,8 +83,8 @@ class UpstreamTurn:
             return self._take()
         try:
             self._decode(self._body.finish())
-            if not self._body.records and (looks := self._body.rubbish):
-                self._assembler.fail(_bad(f"the upstream's answer is not a completion: {looks}"))
+            if not self._body.records:
+                self._without_records()
             self._decoder.finish()
         except RemoteProtocolError as fault:
             self._assembler.abort(_bad(str(fault)))
@@ -125,6 +125,12 @@ class UpstreamTurn:
             return
         self._decoder.decode_body(body)
 
+    def _without_records(self) -> None:
+        if self._body.cut:
+            self._assembler.fail(_bad("the upstream's answer was cut off: it ended inside its JSON", "truncated"))
+        elif looks := self._body.rubbish:
+            self._assembler.fail(_bad(f"the upstream's answer is not a completion: {looks}"))
+
     def _error_of_status(self) -> Error:
         """The error in an answer with an error status."""
         try:
@@ -142,8 +148,8 @@ class UpstreamTurn:
         return error
 
 
-def _bad(message: str) -> Error:
-    return Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
+def _bad(message: str, code: str | None = None) -> Error:
+    return Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code=code)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -51,6 +51,8 @@ class Upstream:
         head = f"HTTP/1.1 {expected.status} .\r\ncontent-type: {expected.content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
         writer.write(head.encode())
         for piece in pieces(fixture.body, size):
+            if writer.is_closing():  # the gateway has heard enough: an error ends an answer
+                raise ConnectionError
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             await asyncio.sleep(0)
             await asyncio.sleep(0)  # the gateway reads now, before the next one

@@ -10,8 +10,8 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
 
 from dragoman import dialects
 from dragoman.gateway.accesslog import AccessLog

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import msgspec
@@ -51,7 +52,7 @@ class SDK(ABC):
     """The finish of a turn with calls."""
     thinking: ClassVar[JSON]
     """What asks the model to think and to show it."""
-    wishes: JSON = {}
+    wishes: Mapping[str, Any] = MappingProxyType({})
     """What every turn asks for besides."""
 
     @abstractmethod
@@ -163,7 +164,7 @@ class Messages(SDK):
     def turn(self, model: str, history: list[Any], tools: Iterable[str], *, stream: bool) -> Turn:
         declared = [{"name": name, "input_schema": TOOLS[name]} for name in tools]
         asked: JSON = {"model": model, "max_tokens": 1000, "messages": history, "tools": declared or anthropic.omit}
-        asked |= self.wishes
+        asked.update(self.wishes)
         if stream:
             with self.client.messages.stream(**asked) as events:
                 message = events.get_final_message()

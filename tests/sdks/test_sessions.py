@@ -9,7 +9,7 @@ import pytest
 
 from tests.asking import CLIENTS
 from tests.sdks.strict import ANSWERS, CITIES, QUESTIONS, StrictUpstream, strict
-from tests.sdks.talking import SDK, SDKS, Turn
+from tests.sdks.talking import SDK, SDKS, Call, Turn
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +48,13 @@ def _talked(talk: SDK, model: str, *, stream: bool) -> list[Turn]:
     return turns
 
 
-def test_the_upstream_is_strict(there: tuple[str, StrictUpstream]) -> None:
-    """It sees what it is there to see: a client that loses a call's result, and forges a proof."""
+@pytest.mark.parametrize(("sdk", "upstream"), zip(SDKS, CLIENTS, strict=True), ids=CLIENTS)
+def test_the_upstream_is_strict(sdk: type[SDK], upstream: str, there: tuple[str, StrictUpstream]) -> None:
+    """Within a dialect the client's own mistakes reach it, and it tells."""
     url, served = there
     served.refusals = []
-    for sdk in SDKS:
-        talk = sdk(url)
-        history = [talk.user(QUESTIONS[0]), talk.user("No: what else?")]
-        turn = talk.turn(
-            f"{ {'openai-chat': 'chat', 'openai-responses': 'responses', 'anthropic': 'messages'}.get(sdk.name, 'gemini') }/m",
-            history,
-            ["get_weather"],
-            stream=False,
-        )
-        assert turn.calls
+    talk = sdk(url)
+    history = [talk.user(QUESTIONS[0]), *talk.results([(Call("call_9", "get_weather", {}), "18 C")])]
+    with pytest.raises(talk.failure):
+        talk.turn(f"{upstream}/m", history, ["get_weather"], stream=False)
+    assert len(served.refusals) == 1

@@ -73,7 +73,7 @@ def test_a_sound_request() -> None:
         ("messages[2].tool_calls[1]", CALL, "there is another call 'call_1'"),
         ("messages[2].tool_calls[0].id", "", "messages[2].tool_calls[0].id: must not be empty"),
         ("messages[2].tool_calls[0].id", "a" * 41, "41 characters, at most 40 are taken"),
-        ("messages[2].tool_calls[0].index", 0, "index: unknown member"),
+        ("messages[2].tool_calls[0].call_id", "a", "call_id: unknown member"),
         ("messages[2].tool_calls[0].function.name", "a.b", "name: 'a.b' does not match"),
         ("messages[2].tool_calls[0].function.arguments", "", "arguments: must not be empty"),
         ("messages[2].tool_calls[0].function.arguments", '{"a"', "arguments: is no JSON"),

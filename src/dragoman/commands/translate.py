@@ -25,8 +25,8 @@ def translate_answer(upstream: str, client: str, file: str, request: str | None)
         pipes.write(out, b"\n")
     for what, count in exchange.dropped.items():
         print(f"lost: {what} ({count})", file=sys.stderr)
-    if exchange.failed:
-        print("the upstream's answer failed or was cut", file=sys.stderr)
+    if exchange.error is not None:
+        print(f"failed: {exchange.error.kind}: {exchange.error.message}", file=sys.stderr)
     return pipes.VIOLATIONS if exchange.failed else pipes.CLEAN
 
 

@@ -1,11 +1,11 @@
 """What argument text of one call goes out: the repair of one stream of fragments.
 
-How a fragment is read depends on what the text before it has led to (``_Mode``; design/streams.md, 4):
+How a fragment is read depends on what the text before it is (``_Mode``; design/streams.md, 4):
 
-- While the JSON is not whole (``HELD``, ``QUOTED``, ``APPEND``): only *text so far + fragment* can become JSON:
-  append. Only the fragment by itself can, and it extends all the text so far: the server sends
-  ``SNAPSHOTS``, only what is new goes out from now on. Both can: the fragment is held until the next
-  one, or the end, decides (``_Fork``). Neither can: it is ``RAW``.
+- The JSON is not whole (``HELD``, ``QUOTED``, ``OPEN``): only *text so far + fragment* can become JSON: append.
+  Only the fragment by itself can, and it extends all the text so far: the server sends snapshots, and
+  only what is new counts from now on. Both can: the fragment is held until the next one, or the end,
+  decides (``_Fork``). Neither can: it is ``RAW``.
 - Nothing goes out while the text may be a placeholder (``HELD``) or JSON inside a JSON string (``QUOTED``).
   A whole ``PLACEHOLDER`` gives way to JSON that follows.
 - The JSON is ``WHOLE``: blanks pass, and what repeats it is an echo, dropped when it is all there.
@@ -39,8 +39,7 @@ class _Mode(Enum):
     HELD = "nothing, or the beginning of a placeholder"
     QUOTED = "the beginning of a JSON string, which may hold the JSON"
     PLACEHOLDER = "a whole placeholder"
-    APPEND = "the beginning of a JSON value"
-    SNAPSHOTS = "the same, from a server that repeats all of it"
+    OPEN = "the beginning of a JSON value"
     WHOLE = "a JSON value"
     RAW = "no JSON"
 
@@ -87,6 +86,7 @@ class JSONArguments:
         self._mode = _M.HELD
         self._state = JSONPrefix()
         self._fork: _Fork | None = None
+        self._snapshots = False
         self._parts: list[str] = []  # the text so far, as the upstream wrote it
         self._size = 0
         self._sound = True  # what went out can still become a JSON object
@@ -180,10 +180,11 @@ class JSONArguments:
         if self._fork is not None and not self._decide(self._fork, text):
             return
         match self._mode:
-            case _M.APPEND | _M.HELD | _M.QUOTED:
-                self._continue(text)
-            case _M.SNAPSHOTS:
-                self._suffix(text)
+            case _M.OPEN | _M.HELD | _M.QUOTED:
+                if self._snapshots:
+                    self._suffix(text)
+                else:
+                    self._continue(text)
             case _M.PLACEHOLDER:
                 self._replace(text)
             case _M.WHOLE:
@@ -236,9 +237,8 @@ class JSONArguments:
 
     def _latch(self, text: str) -> None:
         self._note("args-cumulative")
+        self._snapshots = True
         self._suffix(text)
-        if self._mode is _M.APPEND:  # what is still held is read anew each time
-            self._mode = _M.SNAPSHOTS
 
     def _suffix(self, text: str) -> None:
         whole = self.text
@@ -255,7 +255,7 @@ class JSONArguments:
         self._parts.append(text)
         self._size += len(text)
         self._state = state
-        if self._mode is not _M.APPEND and self._mode is not _M.SNAPSHOTS:
+        if self._mode is not _M.OPEN:
             self._consider()
             return
         self._release(text)
@@ -332,7 +332,7 @@ class JSONArguments:
 
     def _let_go(self, text: str, *, sound: bool) -> None:
         """Nothing is held back from here on."""
-        self._mode, self._sound = _M.WHOLE if self._state.whole else _M.APPEND, sound
+        self._mode, self._sound = _M.WHOLE if self._state.whole else _M.OPEN, sound
         self._release(text)
 
     def _release(self, text: str) -> None:

@@ -1,7 +1,8 @@
 """What Chat Completions refuse in ``messages``: roles, content, calls and their results.
 
 Sources: protocols/openai.md, 1; OpenAI's error texts. Members of other vendors in which clients give
-reasoning back are taken: servers that do not know them read over them.
+reasoning back are taken, since servers that do not know them read over them; and so are those that the
+official SDK's helper for streams leaves in its messages.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MEMBERS: dict[str, set[str]] = {
     "user": {"content", "name"},
     "assistant": {
         *("content", "refusal", "audio", "tool_calls", "name", "function_call", "annotations", "images"),
-        *_REASONING,
+        *("parsed", *_REASONING),
     },
     "tool": {"tool_call_id", "content"},
     "function": {"name", "content"},
@@ -112,13 +113,13 @@ def _calls(message: JSON, path: str, faults: Faults) -> dict[str, str]:
         kind = faults.word(faults.object(call, place).get("type"), f"{place}.type", ("function", "custom"))
         if not kind:
             continue
-        faults.object(call, place, {"id", "type", kind, "extra_content"})
+        faults.object(call, place, {"id", "type", kind, "index", "extra_content"})
         id = faults.text(call.get("id"), f"{place}.id", longest=_LONGEST_CALL_ID)
         if id in found:
             faults.add(f"{place}.id", f"there is another call {id!r}")
         found[id] = place
         member = "arguments" if kind == "function" else "input"
-        inner = faults.object(call.get(kind), f"{place}.{kind}", {"name", member})
+        inner = faults.object(call.get(kind), f"{place}.{kind}", {"name", member, "parsed_arguments"})
         faults.text(inner.get("name"), f"{place}.{kind}.name", pattern=NAME)
         if kind == "function":
             faults.json_object(inner.get(member), f"{place}.function.arguments")

@@ -118,10 +118,10 @@ class Faults:
             if not isinstance(parsed, dict):
                 self.add(path, "is no JSON object")
 
-    def proof(self, value: Any, path: str) -> None:
-        """A signature or a ciphertext that this upstream has given out."""
+    def proof(self, value: Any, path: str, *spellings: str) -> None:
+        """A signature or a ciphertext that this upstream has given out, perhaps in another of these spellings."""
         text = self.text(value, path)
-        if text and self._proofs is not None and text not in self._proofs:
+        if text and self._proofs is not None and not any(one in self._proofs for one in (text, *spellings)):
             self.add(path, "this upstream has not given out such a proof")
 
     def pairs(self, value: Any, path: str) -> None:

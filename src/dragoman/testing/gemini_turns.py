@@ -119,8 +119,8 @@ def _part(part: JSON, path: str, role: str, faults: Faults) -> None:
     if given(part, "thought"):
         faults.flag(part["thought"], f"{path}.thought")
     if given(part, "thoughtSignature") and part["thoughtSignature"] != _BYPASS:
-        _bytes(part["thoughtSignature"], f"{path}.thoughtSignature", faults)
-        faults.proof(part["thoughtSignature"], f"{path}.thoughtSignature")
+        standard = _bytes(part["thoughtSignature"], f"{path}.thoughtSignature", faults)
+        faults.proof(part["thoughtSignature"], f"{path}.thoughtSignature", standard, standard.rstrip("="))
 
 
 def _call(part: JSON, path: str, role: str, faults: Faults) -> None:
@@ -147,14 +147,15 @@ def _response(part: JSON, path: str, role: str, faults: Faults) -> None:
         faults.text(blob.get("mimeType"), f"{place}.mimeType")
 
 
-def _bytes(value: Any, path: str, faults: Faults) -> None:
-    """Base64, in either alphabet."""
-    text = faults.text(value, path)
-    plain = text.translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+def _bytes(value: Any, path: str, faults: Faults) -> str:
+    """Base64, in either alphabet; gives it in the standard one, padded: google-genai writes the other."""
+    plain = faults.text(value, path).translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+    padded = plain + "=" * (-len(plain) % 4)
     try:
-        base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+        base64.b64decode(padded, validate=True)
     except (binascii.Error, ValueError):
         faults.add(path, "is no base64")
+    return padded
 
 
 # ---- what belongs together

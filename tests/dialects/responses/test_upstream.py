@@ -23,6 +23,7 @@ from dragoman.canonical.request import (
 )
 from dragoman.dialects.contract import Facts
 from dragoman.exceptions import InvalidRequest
+from dragoman.history import LEFT_OUT
 
 from .driving import HI, JSON, rendered
 
@@ -173,7 +174,8 @@ def test_contents(part: Part, sent: JSON) -> None:
 def test_contents_without_a_form_are_losses() -> None:
     foreign = Native(origin="gemini", value={"x": 1})
     made = rendered(user(foreign, Audio(media_type="audio/ogg", data="x")), assistant(foreign))
-    assert made.body["input"] == []
+    (left,) = made.body["input"]  # the user's turn was a turn all the same: the API refuses an empty conversation
+    assert left["content"] == [{"type": "input_text", "text": LEFT_OUT}]
     assert [loss.path for loss in made.losses] == [
         "messages[0].parts[0]",
         "messages[0].parts[1]",

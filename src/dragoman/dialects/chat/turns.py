@@ -10,7 +10,7 @@ from dragoman.canonical.request import Loss, Part, Reasoning, Refusal, Role, Tex
 from dragoman.dialects.chat.parts import JSON, render_part
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.wire import extra_content
-from dragoman.history import Answer, History, Placed, Turn
+from dragoman.history import LEFT_OUT, Answer, History, Placed, Turn
 
 
 class TurnWriter:
@@ -72,6 +72,8 @@ class TurnWriter:
                 content.append(rendered)
             elif not _is_empty(placed.part):
                 self._lose(placed)
+        if turn.parts and not content:
+            content = [{"type": "text", "text": LEFT_OUT}]
         if len(content) == 1 and content[0].get("type") == "text":
             self._messages.append({"role": "user", "content": content[0]["text"]})
         elif content:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from dragoman.canonical.request import Loss, Part, Reasoning, Refusal, Role, Text, ToolCall
 from dragoman.dialects.responses.parts import render_part
 from dragoman.dialects.responses.wire import JSON
-from dragoman.history import Answer, History, Placed, Turn
+from dragoman.history import LEFT_OUT, Answer, History, Placed, Turn
 
 
 class TurnWriter:
@@ -37,10 +37,16 @@ class TurnWriter:
             if turn.role is Role.ASSISTANT:
                 self._assistant(turn)
             else:
-                content = [render_part(placed.part, placed.path, self._losses) for placed in turn.parts]
-                role = "user" if turn.role is Role.USER else "developer"
-                self._message(role, [part for part in content if part is not None])
+                self._other(turn)
         return "\n\n".join(system) or None
+
+    def _other(self, turn: Turn) -> None:
+        rendered = [render_part(placed.part, placed.path, self._losses) for placed in turn.parts]
+        content = [part for part in rendered if part is not None]
+        if turn.role is not Role.USER:
+            self._message("developer", content)
+        elif turn.parts:
+            self._message("user", content or [{"type": "input_text", "text": LEFT_OUT}])
 
     def _assistant(self, turn: Turn) -> None:
         content: list[JSON] = []
