@@ -16,6 +16,8 @@ NOW = 1_792_567_600  # 2026-10-21 07:26:40 UTC
         ({"retry-after": " 0.5 "}, 0.5),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 80.0),
         ({"retry-after": "Wed, 21 Oct 2020 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 31 Feb 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "Wed, 21 Okt 2026 07:28:00 GMT"}, None),
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "nan"}, None),

@@ -22,6 +22,18 @@ class _Dialect(click.ParamType[str]):
         return str(value)
 
 
+class _Port(click.ParamType[int]):
+    """A port; 0: any that is free."""
+
+    name = "port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535):
+            self.fail(f"expected a number from 0 to 65535, not {text!r}", param, ctx)
+        return int(text)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("dragoman"), prog_name="dragoman")
 def main() -> None:
@@ -32,7 +44,7 @@ def main() -> None:
 @click.option("--config", metavar="FILE", help="The configuration (YAML).")
 @click.option("--demo", is_flag=True, help="The demo upstream alone: no network, no keys.")
 @click.option("--host", metavar="H", help="The address to listen on, instead of the configured one.")
-@click.option("--port", metavar="N", type=click.IntRange(0, 65535), help="The port to listen on.")
+@click.option("--port", metavar="N", type=_Port(), help="The port to listen on (0: any that is free).")
 def serve(config: str | None, demo: bool, host: str | None, port: int | None) -> None:
     """Run the gateway.
 
@@ -57,21 +69,30 @@ def serve(config: str | None, demo: bool, host: str | None, port: int | None) ->
     help="Translate an upstream's answer, or a client's request.",
 )
 @click.option("--request", metavar="FILE", help="The client's request (declared tools, number of choices).")
+@click.option(
+    "--model", metavar="NAME", help="Of a request: the model, where it stands in the path (gemini), or another."
+)
+@click.option("--stream/--no-stream", default=None, help="Of a request from gemini: what its path says. Default: no.")
 @click.argument("file", default="-")
-def translate(source: str, target: str, kind: str, request: str | None, file: str) -> None:
+def translate(
+    source: str, target: str, kind: str, request: str | None, model: str | None, stream: bool | None, file: str
+) -> None:
     """Translate a stream or a body from one dialect to another.
 
-    Reads FILE or standard input, writes to standard output as it comes. Exit status: 0 clean, 1 the
-    stream failed or was cut, 2 wrong usage.
+    Reads FILE or standard input, writes to standard output as it comes. Where a request's path says
+    what its body does not (to gemini), the path goes to standard error. Exit status: 0 clean, 1 the
+    stream failed or was cut or the request is refused, 2 wrong usage.
     """
     from dragoman.commands import pipes
     from dragoman.commands.translate import translate_answer, translate_request
 
     if kind == "request" and request is not None:
         raise click.UsageError("--request goes with an answer")
+    if kind == "answer" and (model is not None or stream is not None):
+        raise click.UsageError("--model and --stream go with --kind request")
     try:
         status = (
-            translate_request(source, target, file)
+            translate_request(source, target, file, model, stream)
             if kind == "request"
             else translate_answer(source, target, file, request)
         )
@@ -102,8 +123,8 @@ def check(dialect: str, file: str, request: str | None) -> None:
 @main.command()
 @click.option("--config", metavar="FILE", help="The configuration (YAML).")
 @click.option("--call", "name", metavar="NAME", help="Call this tool (server__tool) instead of listing all.")
-@click.argument("arguments", default="{}", metavar="[JSON]")
-def tools(config: str | None, name: str | None, arguments: str) -> None:
+@click.argument("arguments", default=None, required=False, metavar="[JSON]")
+def tools(config: str | None, name: str | None, arguments: str | None) -> None:
     """List the tool servers that the gateway runs, their state and their tools; or call one by hand.
 
     Exit status: 0 all are there, or the call gave a result; 1 one is not there, or the call failed; 2 wrong usage.
@@ -111,8 +132,10 @@ def tools(config: str | None, name: str | None, arguments: str) -> None:
     from dragoman.commands import pipes
     from dragoman.commands.tools import tools as run
 
+    if arguments is not None and name is None:
+        raise click.UsageError("arguments go with --call NAME")
     try:
-        status = run(config, name, arguments)
+        status = run(config, name, "{}" if arguments is None else arguments)
     except pipes.UsageError as error:
         raise click.UsageError(str(error)) from None
     sys.exit(status)

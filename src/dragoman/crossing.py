@@ -56,7 +56,7 @@ def _bare(tools: Iterable[ToolIdentity]) -> dict[str, ToolIdentity]:
 
     (decolua/9router#3241.)
     """
-    known = set(tools)
+    known = dict.fromkeys(tools)
     count = Counter(tool.name for tool in known)
     return {tool.name: tool for tool in known if tool.namespace is not None and count[tool.name] == 1}
 

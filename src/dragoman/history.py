@@ -146,6 +146,7 @@ class _Arranger:
         self._rules = rules
         self._turns: list[Turn] = []
         self._used: set[str] = set()
+        self._numbered: dict[str, int] = {}
 
     def _lose(self, path: str, reason: str) -> None:
         self.losses.append(q.Loss(path, reason))
@@ -255,11 +256,12 @@ class _Arranger:
         self._turns = answered
 
     def _belongs(self, result: tuple[int, Placed], call: q.ToolCall, at: int) -> bool:
-        """Whether the result is that of this call in turn ``at``, and not of a later one with the same id."""
-        if result[0] <= at or not _answers(result[1].part, call):
+        """Whether the result is that of this call in turn ``at``, and not of one in a later turn."""
+        where, part = result[0], result[1].part
+        if where <= at or not _answers(part, call):
             return False
-        between = (placed.part for turn in self._turns[at + 1 : result[0]] for placed in turn.parts)
-        return not call.id or not any(isinstance(part, q.ToolCall) and part.id == call.id for part in between)
+        between = (placed.part for turn in self._turns[at + 1 : where] for placed in turn.parts)
+        return not any(isinstance(other, q.ToolCall) and _answers(part, other) for other in between)
 
     def _answer(self, call: q.ToolCall, placed: Placed | None, path: str) -> Answer:
         if placed is None or not isinstance(placed.part, q.ToolResult):
@@ -286,7 +288,7 @@ class _Arranger:
 
     def _id(self, call: q.ToolCall) -> str:
         """The call's id, or a legal alias; numbered where the history uses one twice or has none."""
-        rules, number = self._rules, 0
+        rules, number = self._rules, self._numbered.get(call.id, 0)
         while True:
             text = call.id if call.id and not number else f"{call.id or 'call'}#{number}"
             legal = text if rules.call_id is None or rules.call_id.fullmatch(text) else alias(text)
@@ -295,6 +297,7 @@ class _Arranger:
             number += 1
             if legal and legal not in self._used:
                 self._used.add(legal)
+                self._numbered[call.id] = number
                 return legal
 
     def _adopt_orphans(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -51,16 +51,22 @@ class ToolNames:
         known = self._names.get((tool.name, tool.namespace))
         if known is not None:
             return known
+        free = (name for name in self._spellings(tool) if self._legal(name) and name not in self.identities)
+        return self._take(tool, next(free))
+
+    def _spellings(self, tool: ToolIdentity) -> Iterator[str]:
+        """Names for the tool, the best first."""
         full = tool.name if tool.namespace is None else f"{tool.namespace}__{tool.name}"
-        if self._legal(full) and full not in self.identities:
-            return self._take(tool, full)
-        digest = hashlib.blake2b(f"{tool.namespace}\0{tool.name}".encode(), digest_size=_DIGEST // 2).hexdigest()
+        yield full
         plain = _ILLEGAL.sub("_", full)
         if not plain[:1].isalpha():
             plain = "t_" + plain
-        if self._legal(plain) and plain not in self.identities:
-            return self._take(tool, plain)
-        return self._take(tool, f"{plain[: self._longest - _DIGEST - 1]}_{digest}")
+        yield plain
+        seed = f"{tool.namespace}\0{tool.name}".encode("utf-8", "surrogatepass")
+        while True:
+            digest = hashlib.blake2b(seed, digest_size=_DIGEST // 2).hexdigest()
+            yield f"{plain[: self._longest - _DIGEST - 1]}_{digest}"
+            seed += b"\0"
 
     def _legal(self, name: str) -> bool:
         return len(name) <= self._longest and self._pattern.fullmatch(name) is not None

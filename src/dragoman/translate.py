@@ -204,6 +204,16 @@ class Exchange:
         """How many calls the gateway ran."""
         return self._loop.runs if self._loop is not None else 0
 
+    @property
+    def tools_ran(self) -> dict[str, int]:
+        """How often each of the gateway's tools ran, by the name under which the model is offered it."""
+        return self._loop.ran if self._loop is not None else {}
+
+    @property
+    def rounds(self) -> int:
+        """Answers that the upstream was asked for: more than one where the gateway ran tools."""
+        return self._loop.rounds if self._loop is not None else 1
+
     def receive_outcomes(self, outcomes: Sequence[Outcome]) -> UpstreamRequest | None:
         """What came of ``calls``, in their order. Gives the next upstream request, ``None`` if the answer is over.
 

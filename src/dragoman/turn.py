@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -22,6 +22,12 @@ from dragoman.scrub import scrubbed_error
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
 
+_DATE = re.compile(
+    r"[A-Z][a-z]{2}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4})"
+    r" (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) GMT",
+    re.ASCII,
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 ERROR_BODY_BYTES = 64 << 10
@@ -159,8 +165,12 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     text = headers.get("retry-after", "").strip()
     if _NUMBER.fullmatch(text):
         return float(text)
+    date = _DATE.fullmatch(text)
+    if date is None or date["month"] not in _MONTHS:
+        return None
+    day, year, hour, minute, second = (int(date[name]) for name in ("day", "year", "hour", "minute", "second"))
     try:
-        date = parsedate_to_datetime(text)
+        then = datetime(year, _MONTHS.index(date["month"]) + 1, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
-    return max(0.0, date.timestamp() - now) if date.tzinfo is not None else None
+    return max(0.0, then.timestamp() - now)

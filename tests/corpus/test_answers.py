@@ -9,10 +9,10 @@ import pytest
 
 from dragoman import dialects
 from tests.asking import CLIENTS
-from tests.corpus.comparing import differences
+from tests.corpus.comparing import comparable, differences
 from tests.corpus.crossing import cross, whole_read
 from tests.fixtures import Fixture, fixtures
-from tests.reading import Said, events, read
+from tests.reading import events, read
 
 ALL = [
     pytest.param(fixture, client, id=f"{fixture}-to-{client}")
@@ -69,7 +69,7 @@ def test_streamed_equals_whole(fixture: Fixture, client: str) -> None:
         assert read(client, whole.body).error == told.error
         return
     assert whole.status == 200
-    assert _comparable(client, told) == _comparable(client, read(client, whole.body))
+    assert comparable(client, told) == comparable(client, read(client, whole.body))
     if client == "responses":
         assert events(streamed.body)[-1]["response"] == json.loads(whole.body)
 
@@ -83,19 +83,3 @@ def _violations(fixture: Fixture, client: str, body: bytes) -> list[Any]:
     if not expected.text.strip() and not expected.calls:
         excused |= NOTHING_TO_SEE
     return [one for one in dialects.get(client).check(body) if one.rule not in excused]
-
-
-def _comparable(client: str, said: Said) -> Said:
-    """Without what differs by nature: whole answers always have counts, and their arguments may be a value."""
-    if client == "chat" and said.usage is not None and not any(said.usage.values()):
-        said.usage = None
-    if client in ("messages", "gemini"):
-        said.calls = [(id, name, _canonical(text)) for id, name, text in said.calls]
-    return said
-
-
-def _canonical(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text))
-    except ValueError:  # a whole answer has objects only, and says so of what is none
-        return json.dumps({"INVALID_JSON": text})

@@ -13,7 +13,7 @@ from tests.fixtures import fixtures
 
 pytestmark = neighbour.needed
 
-SEEDS = "0:150"
+SEEDS = "0:200"
 """One composed stream for each seed and upstream, asked for by every client."""
 
 

@@ -10,7 +10,9 @@ from dragoman import dialects
 from dragoman.dialects.contract import Violation
 from dragoman.translate import Exchange
 from tests.asking import CLIENTS, ask
+from tests.corpus.comparing import comparable
 from tests.fixtures import pieces
+from tests.reading import read
 from tests.strategies import damaged_bytes, odd_bodies
 
 every_upstream = pytest.mark.parametrize("upstream", CLIENTS)
@@ -56,6 +58,21 @@ def test_an_answer_that_breaks_off_anywhere(upstream: str, data: st.DataObject) 
     body = data.draw(odd_bodies(upstream))
     body = body[: data.draw(st.integers(0, len(body)))]
     hold(upstream, data.draw(clients), body, stream=data.draw(streams))
+
+
+@every_upstream
+@given(data=st.data())
+def test_streamed_equals_whole(upstream: str, data: st.DataObject) -> None:
+    client, body = data.draw(clients), data.draw(odd_bodies(upstream))
+    status, stream = answered(upstream, client, body, stream=True)
+    status_of_whole, whole = answered(upstream, client, body, stream=False)
+    told = read(client, stream)
+    if told.error is not None:
+        assert status_of_whole >= 400
+        assert read(client, whole).error == told.error
+    else:
+        assert status == status_of_whole == 200
+        assert comparable(client, told) == comparable(client, read(client, whole))
 
 
 @every_upstream

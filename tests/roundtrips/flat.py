@@ -93,6 +93,10 @@ def _messages(body: JSON) -> Iterator[Entry]:
                     yield _other(role, block)
 
 
+_TEXTS = ("output", "error", "result", "content")
+"""Where clients put the text of a result."""
+
+
 def _gemini(body: JSON) -> Iterator[Entry]:
     for content in body["contents"]:
         role = {"model": "assistant"}.get(content.get("role", "user"), "user")
@@ -100,7 +104,8 @@ def _gemini(body: JSON) -> Iterator[Entry]:
             if call := part.get("functionCall"):
                 yield Entry(role, "call", json.dumps(call.get("args") or {}), call.get("id") or "", call["name"])
             elif result := part.get("functionResponse"):
-                text = "".join(str(value) for value in result["response"].values())
+                given = result["response"]
+                text = next((str(given[name]) for name in _TEXTS if name in given), json.dumps(given, separators=(",", ":")))
                 yield Entry(role, "result", text, result.get("id") or "", result["name"])
             elif "text" in part and not part.get("thought"):
                 yield Entry(role, "text", part["text"])

@@ -48,7 +48,7 @@ def _talked(talk: SDK, model: str, *, stream: bool) -> list[Turn]:
     return turns
 
 
-@pytest.mark.parametrize(("sdk", "upstream"), zip(SDKS, CLIENTS, strict=True), ids=CLIENTS)
+@pytest.mark.parametrize(("sdk", "upstream"), list(zip(SDKS, CLIENTS, strict=True)), ids=CLIENTS)
 def test_the_upstream_is_strict(sdk: type[SDK], upstream: str, there: tuple[str, StrictUpstream]) -> None:
     """Within a dialect the client's own mistakes reach it, and it tells."""
     url, served = there

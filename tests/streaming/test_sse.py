@@ -20,8 +20,7 @@ class Reading:
         self.notes = Notes()
         reader = ServerSentEventReader(limit, self.notes)
         events = [event for piece in pieces for event in reader.feed(piece)]
-        if last := reader.finish():
-            events.append(last)
+        events += reader.finish()
         self.events = [(event.event, event.data.decode()) for event in events]
         self.cut = reader.cut
 
@@ -45,6 +44,20 @@ ROWS: dict[str, tuple[str | bytes, list[tuple[str, str]]]] = {
     "event without data": ("event: lost\n\ndata: 1\n\n", [("", "1")]),
     "id and retry": ("id: 7\nretry: 3000\ndata: 1\nx-more: 2\n\n", [("", "1")]),
     "error as a field": ('error: {"message":"no"}\n\n', [("error", '{"message":"no"}')]),  # error-as-field-name
+    "an error in bare JSON": (
+        'data: 1\n\n{"error":{"message":"no"}}\n\n',
+        [("", "1"), ("error", '{"error":{"message":"no"}}')],
+    ),
+    "and over several lines": (
+        '{\n  "error": {\n    "data": 1\n  }\n}\n\n',
+        [("error", '{\n  "error": {\n    "data": 1\n  }\n}')],
+    ),
+    "and behind an event": ('data: 1\n{"message":"no"}\n: c\n\n', [("", "1"), ("error", '{"message":"no"}')]),
+    "bare JSON without an error": ('{"a":1}\n\n{"error":\n\n{"error":null}\n\ndata: 1\n\n', [("", "1")]),
+    "words in place of comments": (
+        "data: ping\n\ndata: Keep-Alive\n\ndata: [PING]\n\ndata: pinged\n\n",
+        [("", "pinged")],
+    ),
     "an empty error field": ("error:\ndata: 1\n\n", [("", "1")]),
     "last event name counts": ("event: a\nevent: b\ndata: 1\n\n", [("b", "1")]),
     "many blank lines": ("\n\n\ndata: 1\n\n\n\n", [("", "1")]),
@@ -74,6 +87,11 @@ def test_events(row: str) -> None:
         ('data: {"a":1}\r', [("", '{"a":1}')], False),
         ('data: {"a":', [], True),  # sse-cut-mid-json
         ('data: 1\n\ndata: {"a":"\\', [("", "1")], True),
+        ("data: null", [("", "null")], False),
+        ('data: 1\n{"error":"no"}', [("", "1"), ("error", '{"error":"no"}')], False),
+        ('data: {"a"\n{"error":"no"}', [("error", '{"error":"no"}')], True),
+        ('{"error":"no', [], False),
+        ("data: ping", [], False),
         ("dat", [], False),
         (": comm", [], False),
         ("event: x", [], False),
@@ -94,6 +112,8 @@ def test_a_last_event_without_blank_line_counts_if_it_is_whole(
         ("error: no\n\n", "error-as-field-name"),
         ("data: data: 1\n\n", "sse-double-data-prefix"),
         ("data: : ping\n\n", "sse-comment-as-data"),
+        ("data: ping\n\n", "sse-comment-as-data"),
+        ('{"errors":["no"]}\n\n', "error-as-bare-json"),
         ("data: 1", "sse-no-final-blank-line"),
     ],
 )

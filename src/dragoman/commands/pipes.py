@@ -40,13 +40,23 @@ def is_stream(head: bytes) -> bool | None:
 def json_file(file: str) -> dict[str, Any]:
     """The JSON object in a file. Raises ``UsageError``."""
     try:
-        value = jsontext.parse(Path(file).read_bytes())
+        data = Path(file).read_bytes()
     except OSError as fault:
         raise UsageError(f"{file}: {fault.strerror or fault}") from None
+    return json_object(data, file)
+
+
+def json_object(data: bytes, file: str) -> dict[str, Any]:
+    """The JSON object in the bytes of a file. Raises ``UsageError``."""
+    where = "standard input" if file == "-" else file
+    if not data.strip():
+        raise UsageError(f"{where}: there is nothing in it; a JSON object was expected")
+    try:
+        value = jsontext.parse(data)
     except ValueError as fault:
-        raise UsageError(f"{file}: no JSON: {fault}") from None
+        raise UsageError(f"{where}: no JSON: {fault}") from None
     if not isinstance(value, dict):
-        raise UsageError(f"{file}: a JSON object was expected")
+        raise UsageError(f"{where}: a JSON object was expected")
     return value
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,7 @@ def serve(config: str | None, demo: bool, host: str | None, port: int | None) ->
         settings = _settings(found.settings, host, port)
     except ConfigurationError as error:
         return _complain(error)
-    return _listen(settings, found.source)
+    return _listen(settings, found)
 
 
 def _complain(error: ConfigurationError) -> int:
@@ -52,12 +54,16 @@ def _settings(settings: Settings, host: str | None, port: int | None) -> Setting
         settings.listen.port if port is None else port,
     )
     if not address.loopback and not settings.keys:
+        try:
+            socket.getaddrinfo(address.host, address.port)
+        except (OSError, UnicodeError):
+            raise ConfigurationError([f"listen: the host {address.host!r} cannot be resolved"]) from None
         mistake = f"listen: {address} can be reached from other machines: configure client keys (keys: [$DRAGOMAN_KEY])"
         raise ConfigurationError([mistake])
     return msgspec.structs.replace(settings, listen=address)
 
 
-def _listen(settings: Settings, source: str) -> int:
+def _listen(settings: Settings, found: Found) -> int:
     from dragoman.gateway import server
     from dragoman.gateway.app import Gateway
     from dragoman.gateway.settings import Address
@@ -65,17 +71,24 @@ def _listen(settings: Settings, source: str) -> int:
 
     services = _services(settings)
     try:
-        gateway = Gateway(settings, services, toolbox=connect(settings.tools, settings.tool_loop))
+        gateway = Gateway(settings, services, toolbox=connect(settings.tools, settings.tool_loop, found.folder))
     except ConfigurationError as error:
         return _complain(error)
     try:
         sock = server.bind(settings.listen)
     except OSError as error:
-        click.echo(f"dragoman: cannot listen on {settings.listen}: {error.strerror or error}", err=True)
+        click.echo(f"dragoman: cannot listen on {settings.listen}: {_why(error, settings.listen)}", err=True)
         return 1
     address = Address(settings.listen.host, sock.getsockname()[1])
-    server.run(gateway, sock, settings.timeouts.drain, lambda: _greet(address, settings, services, source))
+    server.run(gateway, sock, settings.timeouts.drain, lambda: _greet(address, settings, services, found.source))
     return 0
+
+
+def _why(error: OSError, address: Address) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"the host {address.host!r} cannot be resolved: {error.strerror}"
+    hint = "; --port N listens on another" if error.errno == errno.EADDRINUSE else ""
+    return f"{error.strerror or error}{hint}"
 
 
 def _services(settings: Settings) -> dict[str, Service]:
@@ -91,12 +104,15 @@ def _services(settings: Settings) -> dict[str, Service]:
 def _greet(address: Address, settings: Settings, services: dict[str, Service], source: str) -> None:
     """Where it listens, what it offers, and a line to try."""
     from dragoman import dialects
+    from dragoman.gateway.routes import MODEL_LISTS
 
     click.echo(f"dragoman listens on http://{address} ({source})\n")
     for dialect in map(dialects.get, dialects.names()):
         for route in dialect.routes:
-            click.echo(f"  {f'{route.method} {route.path}':<53} {dialect.title}")
-    click.echo("  GET  /v1/models, /health\n")
+            click.echo(f"  {route.method:<6} {route.path:<49} {dialect.title}")
+    for path in (*MODEL_LISTS, *(f"{path}/{{model}}" for path in MODEL_LISTS)):
+        click.echo(f"  GET    {path:<49} models, in the client's own shape")
+    click.echo("  GET    /health\n")
     click.echo("Upstreams: " + ", ".join(f"{name} ({service.dialect.name})" for name, service in services.items()))
     click.echo("Try:\n  " + _line_to_try(address, settings, services))
 

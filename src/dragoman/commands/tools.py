@@ -32,14 +32,14 @@ def tools(config: str | None, name: str | None = None, arguments: str = "{}") ->
     from dragoman.toolsets.connect import connect
 
     try:
-        sections = _sections(config, os.environ, Path.cwd())
+        sections, folder = _sections(config, os.environ, Path.cwd())
         entries = sections.tools
         if name is not None:
             server = name.partition("__")[0]
             if server not in entries:
                 raise pipes.UsageError(f"no configured server has a tool {name}: expected SERVER__TOOL")
             entries = {server: entries[server]}
-        toolbox = connect(entries, sections.tool_loop)
+        toolbox = connect(entries, sections.tool_loop, folder)
     except ConfigurationError as error:
         click.echo("dragoman: the configuration has mistakes:", err=True)
         for mistake in error.mistakes:
@@ -53,8 +53,8 @@ def tools(config: str | None, name: str | None = None, arguments: str = "{}") ->
         logging.getLogger().removeHandler(silence)
 
 
-def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -> ToolSections:
-    """The sections on tools of the configuration that ``serve`` would find; the rest is not looked at.
+def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -> tuple[ToolSections, Path]:
+    """The sections on tools of the configuration that ``serve`` would find, and its folder; the rest is not looked at.
 
     Raises ``ConfigurationError``, and ``UsageError`` if there is no file.
     """
@@ -67,7 +67,8 @@ def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -
         raw = config.parse(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a text in UTF-8"
-        raise pipes.UsageError(f"{file}: {why}") from None
+        hint = "" if named else " (--config FILE names another)"
+        raise pipes.UsageError(f"{file}: {why}{hint}") from None
     wanted = {key: raw[key] for key in ToolSections.__struct_fields__ if key in raw} if isinstance(raw, dict) else {}
     mistakes: list[str] = []
     expanded = config.expand(wanted, "", environment, mistakes)
@@ -76,7 +77,7 @@ def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -
     if mistakes:
         raise ConfigurationError(mistakes)
     assert isinstance(sections, ToolSections)
-    return sections
+    return sections, file.resolve().parent
 
 
 # ---- listing

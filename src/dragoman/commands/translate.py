@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman import dialects, jsontext
 from dragoman.canonical.request import Loss, Request
@@ -58,36 +57,45 @@ def _request(client: str, file: str | None) -> Request | None:
     if file is None:
         return None
     try:
-        return dialects.get(client).parse_request(pipes.json_file(file), *_path_facts(client))
+        return dialects.get(client).parse_request(pipes.json_file(file), *_path_facts(client, None, True))
     except InvalidRequest as fault:
         raise pipes.UsageError(f"{file}: {_said(fault)}") from None
 
 
-def translate_request(client: str, upstream: str, file: str) -> int:
-    """A client's request to an upstream's; losses go to standard error. Raises ``UsageError``."""
-    raw = b"".join(pipes.chunks(file))
-    try:
-        body: Any = jsontext.parse(raw)
-    except ValueError as fault:
-        raise pipes.UsageError(f"{file}: no JSON: {fault}") from None
-    if not isinstance(body, dict):
-        raise pipes.UsageError(f"{file}: a JSON object was expected")
+def translate_request(
+    client: str, upstream: str, file: str, model: str | None = None, stream: bool | None = None
+) -> int:
+    """A client's request to an upstream's; losses go to standard error. Raises ``UsageError``.
+
+    ``model`` and ``stream`` are what the client's path says, if its dialect has them there; else ``model`` replaces
+    the body's.
+    """
+    if stream is not None and not _in_path(client):
+        raise pipes.UsageError(f"--stream goes with a dialect that says it in its path; the body of {client} says it")
+    body = pipes.json_object(b"".join(pipes.chunks(file)), file)
     exchange = Exchange(dialects.get(client), dialects.get(upstream), seed=_SEED, now=0, facts=Facts())
-    model, stream = _path_facts(client)
+    path_model, path_stream = _path_facts(client, model, bool(stream))
+    wanted = model or str(body.get("model") or "model")
     try:
-        made = exchange.request(body, str(body.get("model") or "model"), path_model=model, path_stream=stream)
+        made = exchange.request(body, wanted, path_model=path_model, path_stream=path_stream)
     except InvalidRequest as fault:
         print(f"refused: {_said(fault)}", file=sys.stderr)
         return pipes.VIOLATIONS
     pipes.write(sys.stdout.buffer, jsontext.render(made.body) + b"\n")
+    if _in_path(upstream):
+        print(f"path: {made.path}", file=sys.stderr)
     _report(made.losses)
     return pipes.CLEAN
 
 
-def _path_facts(client: str) -> tuple[str | None, bool | None]:
-    """Stand-ins for the model and the stream flag where a client says them in its path, which a file does not have."""
-    in_path = any("{model}" in route.path for route in dialects.get(client).routes)
-    return ("model", True) if in_path else (None, None)
+def _in_path(dialect: str) -> bool:
+    """Whether requests of this dialect have the model and the stream flag in their path, which a file does not have."""
+    return any("{model}" in route.path for route in dialects.get(dialect).routes)
+
+
+def _path_facts(client: str, model: str | None, stream: bool) -> tuple[str | None, bool | None]:
+    """What the path would say; the model's name is a stand-in where nobody gave it."""
+    return (model or "model", stream) if _in_path(client) else (None, None)
 
 
 def _report(losses: tuple[Loss, ...]) -> None:
@@ -96,5 +104,5 @@ def _report(losses: tuple[Loss, ...]) -> None:
 
 
 def _said(fault: InvalidRequest) -> str:
-    where = f"{fault.error.param}: " if fault.error.param else ""
-    return where + fault.error.message
+    param, message = fault.error.param, fault.error.message
+    return message if not param or message.startswith((f"{param}:", f"{param} ")) else f"{param}: {message}"

@@ -48,6 +48,8 @@ _SPECIFIC: dict[str, ErrorKind] = {
     "rate_limit": _K.RATE_LIMIT,
     "rate_limit_exceeded": _K.RATE_LIMIT,
     "rate_limit_reached": _K.RATE_LIMIT,
+    "throttling": _K.RATE_LIMIT,
+    "throttling_exception": _K.RATE_LIMIT,
     "too_many_requests": _K.RATE_LIMIT,
     "usage_limit_reached": _K.RATE_LIMIT,
     "engine_overloaded": _K.OVERLOADED,
@@ -82,6 +84,9 @@ _TOO_LONG = re.compile(
     r"maximum context length|context (?:length|size|window)|prompt is too long|input is too long", re.IGNORECASE
 )
 
+_SAYING = ("message", "msg", "detail", "status_msg", "error_description", "error_message", "reason", "title")
+"""Members that hold what an error says."""
+
 _WORDS: dict[ErrorKind, tuple[str, str | None]] = {
     _K.INVALID_REQUEST: ("invalid_request_error", None),
     _K.CONTEXT_LENGTH: ("invalid_request_error", "context_length_exceeded"),
@@ -114,7 +119,7 @@ def words_of(error: Error) -> tuple[str, str | None]:
 
 def _snake(word: str) -> str:
     """``BadRequestError`` and ``bad-request error`` are ``bad_request``."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word)
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word.rpartition("#")[2])  # AWS puts a namespace before it
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_").removesuffix("_error")
 
 
@@ -131,9 +136,11 @@ def _members(body: Any) -> dict[str, Any]:
     for _ in range(4):
         if isinstance(body, list):
             body = next((item for item in body if item), None)
-        elif isinstance(body, dict) and isinstance(inner := body.get("error"), (dict, list)) and inner:
+            continue
+        inner = (body.get("error") or body.get("errors")) if isinstance(body, dict) else None
+        if isinstance(inner, (dict, list)):
             body = inner
-        elif isinstance(body, dict) and isinstance(inner, str) and inner.strip() and not _text(body.get("message")):
+        elif isinstance(inner, str) and inner.strip() and not _text(body.get("message")):
             return {**body, "message": inner}
         else:
             break
@@ -142,24 +149,30 @@ def _members(body: Any) -> dict[str, Any]:
     return {"message": body}
 
 
-def _message(members: dict[str, Any]) -> str:
-    """What the error says; FastAPI's ``detail`` is a text, or a list of ``{loc, msg}``."""
-    for name in ("message", "msg", "detail", "status_msg", "error_description", "title"):
-        value = members.get(name)
-        if isinstance(value, list):
-            said = [_text(item.get("msg")) if isinstance(item, dict) else _text(item) for item in value]
-            value = "; ".join(word for word in said if word)
-        if text := _text(value):
-            return _reduced(text)
-    return ""
+def _message(members: dict[str, Any], status: int) -> str:
+    """What the error says."""
+    return _reduced(next((text for name in _SAYING if (text := _said(members.get(name)))), ""), status)
 
 
-def _reduced(text: str) -> str:
+def _said(value: Any, depth: int = 4) -> str:
+    """A text, that in an object, or those in a list: FastAPI's ``detail`` is a text, or a list of ``{loc, msg}``."""
+    if depth and isinstance(value, list):
+        return "; ".join(text for item in value if (text := _said(item, depth - 1)))
+    if depth and isinstance(value, dict):
+        return next((text for name in (*_SAYING, "text", "error") if (text := _said(value.get(name), depth - 1))), "")
+    return _text(value) or ""
+
+
+def _page(status: int) -> str:
+    return f"the upstream answered{f' {status}' if status else ''} with an HTML or XML page"
+
+
+def _reduced(text: str, status: int) -> str:
     """An HTML page, reduced to its title or first heading; other text as it is."""
     if not text.startswith("<"):
         return text
     found = re.search(r"<(title|h1)[^>]*>(.*?)</\1>", text[:10_000], re.IGNORECASE | re.DOTALL)
-    return " ".join(found[2].split()) if found else "the upstream answered with an HTML page"
+    return " ".join(found[2].split()) if found else _page(status)
 
 
 def _status(status: int, *words: str | None) -> int:
@@ -187,8 +200,8 @@ def parse_error(status: int, body: Any, origin: str) -> Error:
     Nested and flat, a string, wrapped in a list, with any types of members: never raises.
     """
     members = _members(body)
-    message = _message(members)
-    word, code = _text(members.get("type")), _text(members.get("code"))
+    message = _message(members, status)
+    word, code = _text(members.get("type")) or _text(members.get("__type")), _text(members.get("code"))
     if word == "error":  # the flat error event of a responses stream: this is the event's type
         word = None
     status = _status(status, code, _text(members.get("status_code")), _text(members.get("status")))

@@ -45,6 +45,8 @@ class Record:
         self.losses: tuple[Loss, ...] = ()
         self.dropped: dict[str, int] = {}
         self.unkept = False
+        self.tools: dict[str, int] = {}
+        self.rounds = 1
         self._time = time.time()
         self._began = time.monotonic()
 
@@ -53,6 +55,7 @@ class Record:
         self.finish, self.usage = exchange.finish, exchange.usage
         self.quirks, self.losses, self.dropped = exchange.quirks, exchange.losses, exchange.dropped
         self.error = exchange.error.kind.value if exchange.error else None
+        self.tools, self.rounds = exchange.tools_ran, exchange.rounds
 
     def leave(self, status: int) -> None:
         """The client left before the end."""
@@ -73,6 +76,8 @@ class Record:
             "finish": self.finish,
             "error": self.error,
             "usage": _counts(self.usage),
+            "tools": self.tools or None,
+            "rounds": self.rounds if self.rounds > 1 else None,
             "duration_ms": round((time.monotonic() - self._began) * 1000, 1),
             "quirks": self.quirks or None,
             "losses": [f"{loss.path}: {loss.reason}"[:_LONGEST] for loss in self.losses[:_MOST]] or None,

@@ -155,7 +155,9 @@ class Gateway:
             return
         for prefix in MODEL_LISTS:
             name = client.path.removeprefix(f"{prefix}/")
-            if name != client.path and client.method in ("GET", "HEAD") and self._known(name):
+            if name != client.path and client.method in ("GET", "HEAD"):
+                if not self._known(name):
+                    raise InvalidRequest(exchange.no_model(name))
                 await reply.whole(200, dialect.render_model(name, now))
                 return
         message = f"there is nothing at {client.method} {client.path[:200]}"

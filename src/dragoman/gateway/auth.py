@@ -17,6 +17,9 @@ from dragoman.exceptions import InvalidRequest
 from dragoman.gateway.client import ClientRequest, Refusal
 from dragoman.gateway.settings import Secret, is_loopback
 
+_NEEDED = "a client key is needed: authorization: Bearer, x-api-key, x-goog-api-key or ?key="
+_UNKNOWN = "this key is not known here: it has to be one of the gateway's own client keys"
+
 
 class ClientKeys:
     """The keys that clients may use. Only digests are kept, compared in constant time."""
@@ -36,7 +39,8 @@ class ClientKeys:
         if key is not None:
             return hashlib.blake2b(_digest(key), digest_size=16, person=b"dragoman scope").hexdigest()
         if client.path != "/health":
-            message = "a client key is needed: authorization: Bearer, x-api-key, x-goog-api-key or ?key="
+            given = next(_offered(client), None) is not None
+            message = _UNKNOWN if given else _NEEDED
             raise Refusal(Error(kind=ErrorKind.AUTHENTICATION, message=message), {"www-authenticate": "Bearer"})
         return ""
 

@@ -147,8 +147,13 @@ def _in_words(message: str) -> str:
     """What msgspec says, for somebody who does not know Python's types."""
     for name, words in _WORDS.items():
         message = message.replace(name, words)
+    for sign, words in _BOUNDS.items():
+        message = message.replace(sign, words)
+    message = re.sub(r"\.0\b", "", message)
     return message[:1].lower() + message[1:]
 
+
+_BOUNDS = {" >= ": " from ", " > ": " above ", " <= ": " up to "}
 
 _WORDS = {
     "`int | null`": "a whole number",

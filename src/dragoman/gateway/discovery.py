@@ -28,10 +28,11 @@ WELL_KNOWN: dict[str, tuple[str, str, str]] = {
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Settings, and where they came from in words. Without upstreams the demo is meant."""
+    """Settings, where they came from in words, and the folder of their file. Without upstreams the demo is meant."""
 
     settings: Settings
     source: str
+    folder: Path | None = None
 
 
 def discover(named: str | None, environment: Mapping[str, str], folder: Path) -> Found:
@@ -54,7 +55,7 @@ def _from_file(file: Path, environment: Mapping[str, str]) -> Found:
     settings = load(text, environment)
     if not settings.upstreams:
         raise ConfigurationError(["upstreams: none is configured (for the demo upstream: dragoman serve --demo)"])
-    return Found(settings, str(file))
+    return Found(settings, str(file), file.resolve().parent)
 
 
 def _from_keys(environment: Mapping[str, str]) -> dict[str, UpstreamSettings]:

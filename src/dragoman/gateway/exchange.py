@@ -61,8 +61,7 @@ async def run(gateway: Services, match: Match, client: ClientRequest, reply: Rep
     record.model = name = model_of(match, body)
     targets = gateway.router.targets(name)
     if not targets:
-        message = f"there is no model {name!r} here; GET /v1/models lists those that have a name"
-        raise InvalidRequest(Error(kind=ErrorKind.NOT_FOUND, message=message, param="model"))
+        raise InvalidRequest(no_model(name))
     asked = Asked(match=match, client=client, reply=reply, record=record, scope=scope, body=body)
     work = _count if match.route.operation is Operation.COUNT_TOKENS else _generate
     await _while_client_stays(client, reply, record, work(gateway, asked, targets))
@@ -207,6 +206,12 @@ async def _while_client_stays(
 
 
 # ---- what the client said
+
+
+def no_model(name: str) -> Error:
+    """What a client is told that asks for a model that no name, pattern or upstream here leads to."""
+    message = f"there is no model {name[:200]!r} here; GET /v1/models lists those that have a name"
+    return Error(kind=ErrorKind.NOT_FOUND, message=message, param="model")
 
 
 def read_body(data: bytes) -> dict[str, Any]:

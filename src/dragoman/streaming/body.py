@@ -173,18 +173,16 @@ class BodyReader:
         """The end of the bytes."""
         if self.fault is not None:
             return []
-        last: Record | None = None
+        last: list[Record] = []
         if self._kind is _Kind.UNKNOWN:
             self._sniff(b"", final=True)
         if self._kind is _Kind.EVENTS:
-            last = self._events.finish()
+            last += self._events.finish()
         elif self._first is not None:
-            last = Document(self._first)
+            last.append(Document(self._first))
         self.cut = self._events.cut or self._objects.inside
-        if last is None:
-            return []
-        self.records += 1
-        return [last]
+        self.records += len(last)
+        return last
 
     @property
     def rubbish(self) -> str:

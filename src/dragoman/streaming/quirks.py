@@ -21,6 +21,7 @@ QUIRKS: dict[str, str] = {
     "continuation-bare": "an argument fragment had no key; it went to the call opened last",
     "continuation-orphan": "an argument fragment came while no call was open, and was dropped",
     "error-after-finish": "an error came after the answer was finished, and did not undo it",
+    "error-as-bare-json": "an error came as bare JSON, without a field's name before it",
     "error-as-field-name": "an error came as a field of its own name, without data",
     "id-duplicate": "two calls had the same id; the second got its own",
     "id-late": "a call's id came after its opening",
@@ -32,7 +33,7 @@ QUIRKS: dict[str, str] = {
     "name-late": "a call's arguments began before its name was known",
     "name-never": "a call never got a name, and was dropped",
     "name-repaired": "something beside the name leaked into a tool's name",
-    "sse-comment-as-data": "a comment was wrapped in a data field",
+    "sse-comment-as-data": "a comment, or a word to keep the connection alive, was wrapped in a data field",
     "sse-double-data-prefix": "the data field's name was written twice",
     "sse-no-final-blank-line": "the last event had no blank line after it",
 }

@@ -1,15 +1,17 @@
 """Server-sent events, read as servers really write them.
 
 The standard's rules, and what has been seen beyond them: ``data: data:`` is unwrapped once, a
-comment inside a data field is skipped, a line ``error: …`` is an event of that name, and a last
-event without its blank line counts if its JSON is whole (design/streams.md, 10). Only CR, LF and
-CRLF end a line: bytes are never decoded before they are cut.
+comment or a word to keep the connection alive inside a data field is skipped, a line ``error: …`` is
+an event of that name and so is an error in bare JSON, and a last event without its blank line counts
+if its JSON is whole (design/streams.md, 10). Only CR, LF and CRLF end a line: bytes are never decoded
+before they are cut.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -17,6 +19,12 @@ from dragoman import jsontext
 from dragoman.exceptions import RemoteProtocolError
 
 DONE = b"[DONE]"
+
+_FIELDS = frozenset({b"data", b"event", b"error", b"id", b"retry", b""})
+"""What a line can begin with, up to its colon; a comment begins with that."""
+_ALIVE = re.compile(rb"\[?(?:ping|pong|keep[-_ ]?alive|heart[-_ ]?beat)\]?", re.IGNORECASE)
+_LONGEST_WORD = 16
+_NONE = object()
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True):
@@ -43,6 +51,7 @@ class ServerSentEventReader:
         self._after_cr = False
         self._event = ""
         self._data: list[bytes] = []
+        self._bare: list[bytes] = []  # lines of JSON that are no fields
 
     def feed(self, data: bytes) -> Iterator[ServerSentEvent]:
         """The events that these bytes complete; to be iterated to its end."""
@@ -66,25 +75,28 @@ class ServerSentEventReader:
         for line in lines:
             if line:
                 self._field(line)
-            elif event := self._dispatch():
+                continue
+            if event := self._dispatch():
+                yield event
+            if self._bare and (event := self._bare_error()):
                 yield event
         if self._size + self._pending > self._limit:
             self._refuse()
 
-    def finish(self) -> ServerSentEvent | None:
+    def finish(self) -> Iterator[ServerSentEvent]:
         """The end of the bytes: an event whose blank line is missing counts if it is whole."""
         line = b"".join(self._parts)
         self._parts = []
         if line:
             self._field(line)
-        event = self._dispatch()
-        if event is None:
-            return None
-        if event.data != DONE and not _is_json(event.data):
-            self.cut = True
-            return None
-        self._note("sse-no-final-blank-line")
-        return event
+        if event := self._dispatch():
+            if event.data == DONE or _read(event.data) is not _NONE:
+                self._note("sse-no-final-blank-line")
+                yield event
+            else:
+                self.cut = True
+        if self._bare and (event := self._bare_error()):
+            yield event
 
     def _field(self, line: bytes) -> None:
         self._size += len(line)
@@ -101,6 +113,8 @@ class ServerSentEventReader:
             self._note("error-as-field-name")
             self._event = "error"
             self._data.append(value)
+        elif (self._bare or line.lstrip()[:1] == b"{") and name not in _FIELDS:
+            self._bare.append(line)
 
     def _dispatch(self) -> ServerSentEvent | None:
         event, fields = self._event, self._data
@@ -113,21 +127,36 @@ class ServerSentEventReader:
             data = data[5:].strip()
         if not data:
             return None
-        if data.startswith(b":"):
+        if data.startswith(b":") or (len(data) <= _LONGEST_WORD and _ALIVE.fullmatch(data)):
             self._note("sse-comment-as-data")
             return None
         return ServerSentEvent(event, data)
+
+    def _bare_error(self) -> ServerSentEvent | None:
+        """The error in lines that are JSON without a field's name: what a server writes that fails in mid-stream."""
+        data, self._bare = b"\n".join(self._bare), []
+        value = _read(data)
+        if isinstance(value, dict) and _tells_error(value):
+            self._note("error-as-bare-json")
+            return ServerSentEvent("error", data)
+        return None
 
     def _refuse(self) -> NoReturn:
         raise RemoteProtocolError(f"the upstream sent an event of more than {self._limit} bytes")
 
 
-def _is_json(data: bytes) -> bool:
+def _read(data: bytes) -> Any:
+    """The value of a JSON text; ``_NONE`` for anything else."""
     try:
-        jsontext.parse(data)
+        return jsontext.parse(data)
     except ValueError:
-        return False
-    return True
+        return _NONE
+
+
+def _tells_error(value: dict[str, Any]) -> bool:
+    if "error" in (value.get("type"), value.get("object")) or isinstance(value.get("message"), str):
+        return True
+    return any(value.get(name) for name in ("error", "errors", "detail"))
 
 
 def frame(data: bytes) -> bytes:

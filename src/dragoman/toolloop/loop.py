@@ -82,6 +82,8 @@ class ToolLoop:
         """The ids of the gateway's calls as the client may have seen them."""
         self.runs = 0
         """How many calls the gateway ran."""
+        self.ran: dict[str, int] = {}
+        """How often each tool of the gateway's ran, by the name under which the model is offered it."""
         self._offer = offer
         self._limits = limits
         self._rounds = 1
@@ -92,6 +94,11 @@ class ToolLoop:
         self._started = False
         self._usage = e.Usage()
         self._end: e.ResponseEnd | None = None
+
+    @property
+    def rounds(self) -> int:
+        """Answers that the upstream was asked for."""
+        return self._rounds
 
     # ---- a turn
 
@@ -172,6 +179,7 @@ class ToolLoop:
             results.append(q.ToolResult(id=original(call.id), parts=outcome.parts, error=outcome.error))
             out.append(_run(call, outcome))
             self.shown.append(call.id)
+            self.ran[call.tool.offered] = self.ran.get(call.tool.offered, 0) + 1
         self.messages.append(q.Message(q.Role.USER, tuple(results)))
         self.runs += len(self.calls)
         self.calls = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.exceptions import ConfigurationError
@@ -15,18 +16,25 @@ if TYPE_CHECKING:
 
 _EXTRA = ("mcp", "jsonschema")
 """What the extra ``tools`` brings. Loaded only where tools are configured: it takes half a second."""
+_MISSING = (
+    "tools: this needs the extra `tools`: pip install with dragoman[tools], "
+    "or .venv/bin/pip install -e '.[tools]' in a checkout"
+)
 
 
-def connect(tools: Mapping[str, ToolsetSettings], bounds: LoopBounds) -> Toolbox:
-    """A toolbox of these entries. Raises ``ConfigurationError`` with every mistake."""
+def connect(tools: Mapping[str, ToolsetSettings], bounds: LoopBounds, folder: Path | None = None) -> Toolbox:
+    """A toolbox of these entries. Python modules are looked for in ``folder`` too.
+
+    Raises ``ConfigurationError`` with every mistake.
+    """
     if tools and not all(map(find_spec, _EXTRA)):
-        raise ConfigurationError(["tools: this needs more packages: pip install 'dragoman[tools]'"])
+        raise ConfigurationError([_MISSING])
     from dragoman.toolsets.registry import Member, Toolbox
 
     members, mistakes = [], []
     for name, entry in tools.items():
         try:
-            toolset = _toolset(name, entry)
+            toolset = _toolset(name, entry, folder)
         except ValueError as error:
             mistakes.append(f"tools.{name}.python: {error}")
             continue
@@ -43,11 +51,11 @@ def connect(tools: Mapping[str, ToolsetSettings], bounds: LoopBounds) -> Toolbox
     return Toolbox(members)
 
 
-def _toolset(name: str, entry: ToolsetSettings) -> Toolset:
+def _toolset(name: str, entry: ToolsetSettings, folder: Path | None) -> Toolset:
     if entry.python is not None:
         from dragoman.toolsets.python import PythonToolset
 
-        return PythonToolset(name, entry.python)
+        return PythonToolset(name, entry.python, folder)
     from dragoman.toolsets.mcp import McpToolset
 
     assert entry.mcp is not None

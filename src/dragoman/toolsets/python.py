@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dragoman.toolsets.functions import Function, outcome_of
@@ -27,14 +28,17 @@ _LONGEST = 2000  # characters of an error that the model is told
 
 
 class PythonToolset:
-    """``Toolset`` of functions. Raises ``ValueError`` if they cannot be found, or can be no tools."""
+    """``Toolset`` of functions. Raises ``ValueError`` if they cannot be found, or can be no tools.
 
-    def __init__(self, name: str, path: FunctionPath) -> None:
+    A module is looked for in the ``folder`` of the configuration and in the current one, behind what is installed.
+    """
+
+    def __init__(self, name: str, path: FunctionPath, folder: Path | None = None) -> None:
         self.name = name
         self.about = f"python {path}"
         self.state = ToolsetState("ready")
         self._functions: dict[str, Function] = {}
-        for tool, function in _functions(path).items():
+        for tool, function in _functions(path, folder).items():
             try:
                 self._functions[tool] = Function(name, tool, function)
             except ValueError as error:
@@ -101,10 +105,11 @@ class PythonToolset:
         self.state = ToolsetState("closed")
 
 
-def _functions(path: FunctionPath) -> dict[str, Callable[..., Any]]:
+def _functions(path: FunctionPath, folder: Path | None) -> dict[str, Callable[..., Any]]:
     """The functions at this place, by name. Raises ``ValueError``."""
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # a program that is installed does not look there by itself
+    for place in (os.getcwd(), *((str(folder.resolve()),) if folder is not None else ())):
+        if place not in sys.path:
+            sys.path.append(place)  # a program that is installed does not look there by itself
     try:
         found: Any = importlib.import_module(path.module)
     except Exception as error:

@@ -164,7 +164,7 @@ class HttpAnswer:
 
     # ---- from the connection
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: memoryview) -> None:
         """More bytes of the connection."""
         parser = self._parser
         if parser is None:

@@ -9,7 +9,10 @@ from dragoman.upstreams.answer import HttpAnswer
 
 
 class Owner(Protocol):
-    """Who keeps a connection."""
+    """Who keeps a connection. ``buffer`` is what the event loop reads into, one connection after the other."""
+
+    @property
+    def buffer(self) -> memoryview: ...
 
     def rest(self, connection: Connection) -> None:
         """It can take another request."""
@@ -18,7 +21,7 @@ class Owner(Protocol):
         """It has ended."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """Made by the event loop once it is connected."""
 
     def __init__(self, owner: Owner) -> None:
@@ -74,9 +77,12 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._owner.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._answer is not None:
-            self._answer.receive(data)
+            self._answer.receive(self._owner.buffer[:nbytes])
         else:
             self.abort()  # nothing was asked
 

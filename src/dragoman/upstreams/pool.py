@@ -10,6 +10,8 @@ from dragoman.upstreams.connection import Connection
 
 RESTING = 256
 """How many connections are kept for later."""
+READ_BYTES = 1 << 16
+"""What is read from a connection at once."""
 REST = 30.0
 """Seconds that one is kept."""
 
@@ -21,6 +23,7 @@ class Pool:
         self._host = host
         self._port = port
         self._tls = tls
+        self.buffer = memoryview(bytearray(READ_BYTES))
         self._open: set[Connection] = set()
         self._resting: list[Connection] = []
         self._timer: asyncio.TimerHandle | None = None

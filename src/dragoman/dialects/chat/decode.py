@@ -14,7 +14,7 @@ from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason
 from dragoman.dialects.chat.citations import read_sources
 from dragoman.dialects.chat.deltas import DeltaReader
-from dragoman.dialects.chat.errors import error_in, parse_error, unreadable
+from dragoman.dialects.chat.errors import error_in, error_text, no_answer, parse_error, unreadable
 from dragoman.dialects.chat.usage import parse_usage
 from dragoman.dialects.chat.wire import ENVELOPE_NATIVE, FAILED, FINISH, INTERRUPTED, RENDERED_FINISH
 from dragoman.streaming.answer import AnswerAssembler
@@ -35,6 +35,7 @@ class ChatDecoder:
         self._choices = {0: DeltaReader(assembler)}
         self._enveloped = False
         self._done = False
+        self._answered = False  # by choices, or counts
 
     # ---- records
 
@@ -46,7 +47,10 @@ class ChatDecoder:
         if data[:6] == DONE:
             self._finish_choices()
             self._done = True
-            self._assembler.terminate()
+            if self._answered:
+                self._assembler.terminate()
+            else:  # nothing was finished
+                self._assembler.close()
             return
         try:
             value = jsontext.parse(data)
@@ -74,7 +78,7 @@ class ChatDecoder:
                 self._finish_choices()
                 self._assembler.terminate()
             else:
-                self._assembler.fail(unreadable("the upstream's answer is empty: it has no choices"))
+                self._assembler.fail(no_answer(body))
         self._done = True
 
     def finish(self) -> None:
@@ -93,7 +97,8 @@ class ChatDecoder:
         if record.event == "error":
             self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
         elif record.event in ("", "message") or record.data[:1] in (b"{", b"["):
-            self._assembler.fail(unreadable("the upstream sent an event that is malformed JSON"))
+            error = error_text(record.data) or unreadable("the upstream sent an event that is malformed JSON")
+            self._assembler.fail(error)
 
     # ---- one chunk
 
@@ -108,6 +113,7 @@ class ChatDecoder:
         if not self._enveloped:
             self._envelope(value)
         usage = value.get("usage")
+        self._answered = self._answered or bool(value.get("choices") or usage)
         for item in _list(value.get("choices")):
             if isinstance(item, dict):
                 self._choice(item, whole)

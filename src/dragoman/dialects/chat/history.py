@@ -61,7 +61,7 @@ class HistoryReader:
 
     def read(self, messages: Any) -> tuple[Message, ...]:
         if not isinstance(messages, list) or not messages:
-            raise refuse("messages must be a non-empty list.", "messages")
+            raise refuse("expected a non-empty list", "messages")
         readers: dict[Any, Callable[[JSON, str], None]] = {
             "system": self._system,
             "developer": self._system,
@@ -75,7 +75,7 @@ class HistoryReader:
             role = need_object(message, where).get("role")
             reader = readers.get(role) if isinstance(role, str) else None
             if reader is None:
-                raise refuse(f"{where}.role must be one of {', '.join(readers)}.", f"{where}.role")
+                raise refuse(f"expected one of {', '.join(readers)}", f"{where}.role")
             if role not in ("tool", "function"):
                 self._end_results()
             self.unknown += [
@@ -100,7 +100,7 @@ class HistoryReader:
 
     def _user(self, message: JSON, where: str) -> None:
         if message.get("content") is None:
-            raise refuse(f"{where}.content is missing.", f"{where}.content")
+            raise refuse("missing", f"{where}.content")
         if message.get("name"):
             self.unknown.append(f"{self._place('user')}.name")
         self._messages.append(Message(Role.USER, tuple(self._content(message, where))))
@@ -111,7 +111,7 @@ class HistoryReader:
     def _tool(self, message: JSON, where: str) -> None:
         id = message.get("tool_call_id")
         if not isinstance(id, str) or not id:
-            raise refuse(f"{where}.tool_call_id must name the call that was answered.", f"{where}.tool_call_id")
+            raise refuse("expected the id of the call that was answered", f"{where}.tool_call_id")
         self._result(message, where, original(id))
 
     def _function(self, message: JSON, where: str) -> None:
@@ -137,7 +137,7 @@ class HistoryReader:
         self.unknown += [f"{self._place('assistant')}.{name}" for name in ("audio", "images") if message.get(name)]
         calls = message.get("tool_calls")
         if calls is not None and not isinstance(calls, list):
-            raise refuse(f"{where}.tool_calls must be a list.", f"{where}.tool_calls")
+            raise refuse("expected a list", f"{where}.tool_calls")
         parts += [_call(call, f"{where}.tool_calls[{number}]") for number, call in enumerate(calls or [])]
         if not calls and message.get("function_call"):
             parts.append(self._legacy_call(message["function_call"], where))
@@ -159,7 +159,7 @@ def _call(call: Any, where: str) -> ToolCall:
     call = need_object(call, where)
     id = call.get("id")
     if not isinstance(id, str) or not id:
-        raise refuse(f"{where}.id must be a non-empty string.", f"{where}.id")
+        raise refuse("expected a non-empty string", f"{where}.id")
     custom = call.get("type") == "custom"
     member = "custom" if custom else "function"
     body = need_object(call.get(member), f"{where}.{member}")

@@ -17,19 +17,19 @@ _AUDIO_FORMAT = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", 
 
 
 def refuse(message: str, param: str) -> InvalidRequest:
-    """The exception for a field at fault; ``param`` is its path in the client's body."""
-    return InvalidRequest(invalid_request(message, param))
+    """The exception for a field at fault, and what was expected; ``param`` is its path in the client's body."""
+    return InvalidRequest(invalid_request(f"{param}: {message}", param))
 
 
 def need_object(value: Any, where: str) -> JSON:
     if not isinstance(value, dict):
-        raise refuse(f"{where} must be an object.", where)
+        raise refuse("expected an object", where)
     return value
 
 
 def need_text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise refuse(f"{where} must be a string.", where)
+        raise refuse("expected a string", where)
     return value
 
 
@@ -43,7 +43,7 @@ def parse_content(content: Any, where: str) -> list[Part]:
     if isinstance(content, str):
         return [Text(text=content)]
     if not isinstance(content, list):
-        raise refuse(f"{where} must be a string or a list of content parts.", where)
+        raise refuse("expected a string or a list of content parts", where)
     return [_parse_part(part, f"{where}[{number}]") for number, part in enumerate(content)]
 
 
@@ -65,7 +65,7 @@ def _parse_part(part: Any, where: str) -> Part:
         case str():
             return Native(origin=NAME, value=part)
         case _:
-            raise refuse(f"{where}.type must name the kind of content part.", f"{where}.type")
+            raise refuse("expected the kind of content part", f"{where}.type")
 
 
 def _parse_image(part: JSON, where: str) -> Image:
@@ -73,7 +73,7 @@ def _parse_image(part: JSON, where: str) -> Image:
     detail = value.get("detail") if isinstance(value, dict) else None
     url = value.get("url") if isinstance(value, dict) else value
     if not isinstance(url, str) or not url:
-        raise refuse(f"{where}.image_url.url must be a URL.", f"{where}.image_url.url")
+        raise refuse("expected a URL", f"{where}.image_url.url")
     detail = detail if isinstance(detail, str) else None
     if found := split_data_url(url):
         return Image(media_type=found[0], data=found[1], detail=detail, cache=read_cache(part))
@@ -132,7 +132,7 @@ def render_part(part: Part, where: str) -> JSON | None:
 
 def _render_image(part: Image, where: str) -> JSON:
     if part.file_id is not None:
-        raise refuse("An image by file id cannot be read here; send its data or a URL.", where)
+        raise refuse("an image by file id cannot be read here; send its data or a URL", where)
     url = part.url if part.data is None else data_url(part.media_type or "image/png", part.data)
     image: JSON = {"url": url or ""}
     if part.detail:
@@ -149,6 +149,6 @@ def _render_document(part: Document, where: str) -> JSON | None:
         return {"type": "file", "file": {"filename": name, "file_data": data_url(media_type, part.data)}}
     if part.file_id is not None:
         if part.origin != NAME:
-            raise refuse("A file of another API's store cannot be read here; send its data.", where)
+            raise refuse("a file of another API's store cannot be read here; send its data", where)
         return {"type": "file", "file": {"file_id": part.file_id}}
     return None

@@ -36,7 +36,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     unknown += [name for name, held in body.items() if _is_unknown(name, held)]
     model = model if model is not None else body.get("model")
     if not isinstance(model, str) or not model:
-        raise refuse("model must be a non-empty string.", "model")
+        raise refuse("expected a non-empty string", "model")
     tools, hosted = parse_tools(body, unknown)
     return Request(
         model=model,
@@ -75,7 +75,7 @@ def _number(body: JSON, name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise refuse(f"{name} must be a number.", name)
+        raise refuse("expected a number", name)
     return value
 
 
@@ -84,14 +84,14 @@ def _integer(body: JSON, name: str) -> int | None:
     if value is None or isinstance(value, int):
         return value
     if not value.is_integer():
-        raise refuse(f"{name} must be a whole number.", name)
+        raise refuse("expected a whole number", name)
     return int(value)
 
 
 def _boolean(body: JSON, name: str) -> bool | None:
     value = body.get(name)
     if value is not None and not isinstance(value, bool):
-        raise refuse(f"{name} must be true or false.", name)
+        raise refuse("expected true or false", name)
     return value
 
 
@@ -105,7 +105,7 @@ def _limit(body: JSON) -> int | None:
         value = _integer(body, name)
         if value is not None:
             if value < 1:
-                raise refuse(f"{name} must be at least 1.", name)
+                raise refuse("expected a whole number from 1", name)
             return value
     return None
 
@@ -115,7 +115,7 @@ def _parse_choices(body: JSON) -> int:
     if n is None:
         return 1
     if not 1 <= n <= 128:
-        raise refuse("n must be from 1 to 128.", "n")
+        raise refuse("expected a whole number from 1 to 128", "n")
     return n
 
 
@@ -125,7 +125,7 @@ def _parse_stop(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list):
-        raise refuse("stop must be a string or a list of strings.", "stop")
+        raise refuse("expected a string or a list of strings", "stop")
     return tuple(word for number, word in enumerate(value) if need_text(word, f"stop[{number}]"))
 
 
@@ -187,4 +187,4 @@ def _parse_output(value: Any, unknown: list[str]) -> OutputFormat | None:
         case str():
             unknown.append("response_format")
             return None
-    raise refuse("response_format.type must be text, json_object or json_schema.", "response_format.type")
+    raise refuse("expected text, json_object or json_schema", "response_format.type")

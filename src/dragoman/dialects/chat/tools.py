@@ -54,7 +54,7 @@ def _list(value: Any, where: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise refuse(f"{where} must be a list.", where)
+        raise refuse("expected a list", where)
     return value
 
 
@@ -74,13 +74,13 @@ def _parse_tool(entry: JSON, where: str) -> Tool | HostedTool:
             )
         case str(kind) if kind:
             return HostedTool(origin=NAME, type=kind, value=entry)
-    raise refuse(f"{where}.type must be function or custom.", f"{where}.type")
+    raise refuse("expected function or custom", f"{where}.type")
 
 
 def _name(body: JSON, where: str) -> str:
     name = need_text(body.get("name"), f"{where}.name")
     if not name:
-        raise refuse(f"{where}.name must not be empty.", f"{where}.name")
+        raise refuse("expected a name", f"{where}.name")
     return name
 
 
@@ -129,7 +129,7 @@ def parse_tool_choice(body: JSON, unknown: list[str]) -> ToolChoice | None:
         if isinstance(choice.get("type"), str):
             unknown.append(where)
             return None
-    raise refuse(f"{where} must be none, auto, required, or name a tool.", where)
+    raise refuse("expected none, auto, required, or a tool by its name", where)
 
 
 def _named(choice: Any) -> str:
@@ -155,7 +155,7 @@ def render_tools(request: Request, facts: Facts, losses: list[Loss]) -> JSON:
     for number, hosted in enumerate(request.hosted_tools):
         reason = f"the tool {hosted.type} is run by another API's servers"
         if facts.on_server_tool == "refuse":
-            raise refuse(f"{reason}, and cannot be served here.", "tools")
+            raise refuse(f"{reason}, and cannot be served here", "tools")
         losses.append(Loss(f"hosted_tools[{number}]", reason))
     choice = known_choice(request, losses)
     allowed = choice.names if choice is not None and len(choice.names) > (choice.mode == "required") else ()

@@ -31,7 +31,7 @@ def parse_error(status: int, body: Any) -> Error:
     details = members.get("details")
     return Error(
         kind=_kind(status, word, message),
-        message=_reduced(message),
+        message=_reduced(message, status),
         status=status,
         type=word or None,
         code=_text(members.get("code")) or None,
@@ -65,12 +65,14 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def _reduced(message: str) -> str:
+def _reduced(message: str, status: int) -> str:
     """An HTML page reduced to its title; other text as it is."""
     if not message.startswith("<"):
         return message
     found = _TITLE.search(message[:_HTML_BYTES])
-    return " ".join(found[2].split()) if found else "the upstream answered with an HTML page"
+    if found:
+        return " ".join(found[2].split())
+    return f"the upstream answered{f' {status}' if status else ''} with an HTML or XML page"
 
 
 def _kind(status: int, word: str, message: str) -> ErrorKind:

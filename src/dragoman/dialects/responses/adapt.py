@@ -43,11 +43,11 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
     losses: list[Loss] = []
     previous = text_of(body.get("previous_response_id"))
     if previous is not None and previous.startswith(RESPONSE_PREFIX):
-        raise refused(f"previous_response_id {_ELSEWHERE}", "previous_response_id")
+        raise refused(_ELSEWHERE, "previous_response_id")
     if facts.stateless_upstream:
         for name in BOUND:
             if body.get(name):
-                raise refused(f"{name} {_ELSEWHERE}", name)
+                raise refused(_ELSEWHERE, name)
         out["store"] = False
     if isinstance(body.get("input"), list):
         items = _Items(facts, losses, stored=out.get("store") is not False)

@@ -39,4 +39,4 @@ def failure(error: Error) -> JSON:
 
 def refused(message: str, param: str | None) -> InvalidRequest:
     """What to raise for a body that cannot be served: a 400 that names the field."""
-    return InvalidRequest(invalid_request(message, param))
+    return InvalidRequest(invalid_request(f"{param}: {message}" if param else message, param))

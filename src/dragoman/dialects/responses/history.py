@@ -70,13 +70,13 @@ class HistoryReader:
         if isinstance(raw, dict):
             raw = [raw]
         if not isinstance(raw, list):
-            raise refused("input must be a string or a list of items", "input")
+            raise refused("expected a string or a list of items", "input")
         for number, item in enumerate(raw):
             path = f"input[{number}]"
             if isinstance(item, str):
                 item = {"role": "user", "content": item}
             if not isinstance(item, dict):
-                raise refused("an item must be an object", path)
+                raise refused("expected an object", path)
             self._item(item, path)
         self._flush()
         return tuple(self._messages)
@@ -94,7 +94,7 @@ class HistoryReader:
         elif kind == "reasoning":
             self._add(Role.ASSISTANT, _reasoning(item))
         elif not isinstance(kind, str):
-            raise refused("an item's type must be a string", f"{path}.type")
+            raise refused("expected a string", f"{path}.type")
         else:
             self._native(kind, item, path)
 
@@ -114,7 +114,7 @@ class HistoryReader:
         try:
             role = Role(str(item.get("role")))
         except ValueError:
-            raise refused("role must be user, assistant, system or developer", f"{path}.role") from None
+            raise refused("expected user, assistant, system or developer", f"{path}.role") from None
         parts = parse_content(item.get("content"), f"{path}.content")
         if role is Role.ASSISTANT:
             for part in parts:
@@ -126,7 +126,7 @@ class HistoryReader:
     def _result(self, item: JSON, path: str) -> ToolResult:
         id, name = text_of(item.get("call_id")), text_of(item.get("name"))
         if id is None and name is None:
-            raise refused("a tool's output needs the call_id of its call", f"{path}.call_id")
+            raise refused("expected the call_id of its call", f"{path}.call_id")
         output = item.get("output")
         if isinstance(output, dict) and not isinstance(output.get("type"), str):
             output = jsontext.render(output).decode()  # a JSON value that the client did not write down as text
@@ -156,9 +156,9 @@ class HistoryReader:
 def _call(item: JSON, path: str) -> ToolCall:
     name, id = text_of(item.get("name")), text_of(item.get("call_id")) or text_of(item.get("id"))
     if name is None or not name.strip():
-        raise refused("a call needs the name of its tool", f"{path}.name")
+        raise refused("expected the name of its tool", f"{path}.name")
     if id is None:
-        raise refused("a call needs a call_id", f"{path}.call_id")
+        raise refused("expected a call_id", f"{path}.call_id")
     custom = item["type"] == "custom_tool_call"
     return ToolCall(
         id=original(id),

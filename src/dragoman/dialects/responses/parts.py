@@ -42,7 +42,7 @@ def parse_content(raw: Any, path: str) -> tuple[Part, ...]:
     if isinstance(raw, dict):
         raw = [raw]
     if not isinstance(raw, list):
-        raise refused("content must be a string or a list of parts", path)
+        raise refused("expected a string or a list of parts", path)
     return tuple(_part(part, f"{path}[{number}]") for number, part in enumerate(raw))
 
 
@@ -50,7 +50,7 @@ def _part(raw: Any, path: str) -> Part:
     if isinstance(raw, str):
         return Text(text=raw)
     if not isinstance(raw, dict):
-        raise refused("a content part must be an object", path)
+        raise refused("expected an object", path)
     match raw.get("type"):
         case "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text":
             return Text(text=_text(raw, "text", path), cache=read_cache(raw))
@@ -69,13 +69,13 @@ def _part(raw: Any, path: str) -> Part:
         case str():
             return Native(origin=NAME, value=raw)
         case _:
-            raise refused("a content part needs a type", f"{path}.type")
+            raise refused("expected a type", f"{path}.type")
 
 
 def _text(raw: JSON, member: str, path: str) -> str:
     value = raw.get(member)
     if not isinstance(value, str):
-        raise refused(f"{member} must be a string", f"{path}.{member}")
+        raise refused("expected a string", f"{path}.{member}")
     return value
 
 
@@ -92,7 +92,7 @@ def _image(raw: JSON, path: str) -> Image:
         return Image(url=where, detail=detail, cache=cache)
     file_id = text_of(raw.get("file_id"))
     if file_id is None:
-        raise refused("an image needs image_url or file_id", f"{path}.image_url")
+        raise refused("expected image_url or file_id", f"{path}.image_url")
     return Image(file_id=file_id, origin=NAME, detail=detail, cache=cache)
 
 
@@ -107,7 +107,7 @@ def _document(raw: JSON, path: str) -> Document:
         return Document(media_type=_guess(name), name=name, url=url, cache=cache)
     file_id = text_of(raw.get("file_id"))
     if file_id is None:
-        raise refused("a file needs file_data, file_url or file_id", path)
+        raise refused("expected file_data, file_url or file_id", path)
     return Document(name=name, file_id=file_id, origin=NAME, cache=cache)
 
 

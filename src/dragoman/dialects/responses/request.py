@@ -35,7 +35,7 @@ class _Body:
     def take(self, name: str, fits: Callable[[Any], bool], what: str) -> Any:
         value = self.raw.get(name)
         if value is not None and not fits(value):
-            raise refused(f"{name} must be {what}", name)
+            raise refused(f"expected {what}", name)
         return value
 
     def text(self, name: str) -> str | None:
@@ -68,7 +68,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     raw = _Body(body)
     model = model or raw.text("model")
     if model is None:
-        raise refused("model is required", "model")
+        raise refused("expected the name of a model", "model")
     bound = [name for name in BOUND if body.get(name)]
     history, tools = HistoryReader(), Tools()
     messages = _messages(raw, history, needed=not bound)
@@ -90,7 +90,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
         max_output_tokens=raw.whole("max_output_tokens", 1),
         temperature=raw.number("temperature"),
         top_p=raw.number("top_p"),
-        logprobs=True if LOGPROBS in list_of(body.get("include")) else None,
+        logprobs=True if LOGPROBS in list_of(body.get("include")) or body.get("top_logprobs") else None,
         top_logprobs=raw.whole("top_logprobs", 0),
         reasoning=_reasoning(raw, unknown),
         output=output,
@@ -108,7 +108,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
 def _messages(raw: _Body, history: HistoryReader, *, needed: bool) -> tuple[Message, ...]:
     given = raw.raw.get("input")
     if given in (None, [], "") and needed:
-        raise refused("input is required, and not empty", "input")
+        raise refused("expected a text or a list of items, not empty", "input")
     messages = history.read([] if given is None else given)
     instructions = raw.text("instructions")
     return messages if instructions is None else (Message(Role.SYSTEM, (Text(text=instructions),)), *messages)
@@ -129,7 +129,7 @@ def _metadata(raw: _Body) -> dict[str, str] | None:
     pairs = raw.members("metadata")
     for name, value in pairs.items():
         if not isinstance(value, str):
-            raise refused("metadata values must be strings", f"metadata.{name}")
+            raise refused("expected a string", f"metadata.{name}")
     return pairs or None
 
 
@@ -165,7 +165,7 @@ def _text_format(raw: _Body, unknown: list[str]) -> tuple[OutputFormat | None, s
             unknown.append("text.format")
             return None, verbosity
         case _:
-            raise refused("text.format must be an object with a type", "text.format")
+            raise refused("expected an object with a type", "text.format")
 
 
 def _schema(form: JSON) -> OutputFormat:
@@ -174,7 +174,7 @@ def _schema(form: JSON) -> OutputFormat:
         form = {**form, **inner}
     schema = form.get("schema")
     if not isinstance(schema, dict):
-        raise refused("text.format.schema must be a JSON Schema object", "text.format.schema")
+        raise refused("expected a JSON Schema object", "text.format.schema")
     strict = form.get("strict")
     return OutputFormat(
         type="schema",

@@ -26,7 +26,7 @@ def wanted(body: JSON) -> bool:
     """Whether the answer is to be kept: ``store`` is true unless the client says no."""
     value = body.get("store")
     if value is not None and not isinstance(value, bool):
-        raise refused("store must be true or false", "store")
+        raise refused("expected true or false", "store")
     return value is not False
 
 
@@ -34,7 +34,7 @@ def previous(body: JSON) -> str | None:
     """``previous_response_id``."""
     value = body.get("previous_response_id")
     if value is not None and not isinstance(value, str):
-        raise refused("previous_response_id must be a string", "previous_response_id")
+        raise refused("expected a string", "previous_response_id")
     return value or None
 
 
@@ -111,9 +111,9 @@ def page(every: Sequence[JSON], parameters: Mapping[str, str]) -> JSON:
     """A page of a list of items: ``after`` an id, ``limit`` of them, newest first unless ``order`` is ``asc``."""
     order, limit = parameters.get("order", "desc"), parameters.get("limit", str(_USUAL))
     if order not in ("asc", "desc"):
-        raise refused("order must be asc or desc", "order")
+        raise refused("expected asc or desc", "order")
     if not limit.isascii() or not limit.isdigit() or not _LEAST <= int(limit[:9]) <= _MOST:
-        raise refused(f"limit must be a whole number from {_LEAST} to {_MOST}", "limit")
+        raise refused(f"expected a whole number from {_LEAST} to {_MOST}", "limit")
     ordered = list(every) if order == "asc" else list(reversed(every))
     begin = 0
     if after := parameters.get("after"):

@@ -41,20 +41,20 @@ class Tools:
         if raw is None:
             return
         if not isinstance(raw, list):
-            raise refused("tools must be a list", path)
+            raise refused("expected a list", path)
         for number, tool in enumerate(raw):
             self._tool(tool, f"{path}[{number}]", namespace, None if number else about)
 
     def _tool(self, raw: Any, path: str, namespace: str | None, about: str | None) -> None:
         kind = raw.get("type") if isinstance(raw, dict) else None
         if not isinstance(kind, str) or not kind:
-            raise refused("a tool must be an object with a type", path)
+            raise refused("expected an object with a type", path)
         if kind in _CLIENT_TOOLS:
             self._client_tool(raw, path, namespace, about)
         elif kind == "namespace" and namespace is None:
             name = text_of(raw.get("name"))
             if name is None:
-                raise refused("a namespace needs a name", f"{path}.name")
+                raise refused("expected a name", f"{path}.name")
             self.parse(raw.get("tools"), f"{path}.tools", name, text_of(raw.get("description")))
         else:
             self.hosted.append(HostedTool(origin=NAME, type=kind, value=raw))
@@ -64,10 +64,10 @@ class Tools:
         raw = {**raw, **object_of(raw.get(raw["type"]))}
         name = raw.get("name")
         if not isinstance(name, str) or not name.strip():
-            raise refused("a tool needs a name", f"{path}.name")
+            raise refused("expected a name", f"{path}.name")
         schema, form, strict = raw.get("parameters"), raw.get("format"), raw.get("strict")
         if schema is not None and not isinstance(schema, dict):
-            raise refused("parameters must be a JSON Schema object", f"{path}.parameters")
+            raise refused("expected a JSON Schema object", f"{path}.parameters")
         tool = Tool(
             name=name,
             description=text_of(raw.get("description")),
@@ -96,11 +96,11 @@ def parse_choice(raw: Any, tools: Sequence[Tool]) -> tuple[ToolChoice | None, li
         case "none" | "auto" | "required":
             return ToolChoice(raw), []
         case str():
-            raise refused("tool_choice must be none, auto, required or an object", "tool_choice")
+            raise refused("expected none, auto, required or an object", "tool_choice")
         case {"type": "function" | "custom" | "namespace" as kind}:
             found = _named(raw, tools)
             if not found and kind != "namespace":
-                raise refused("the chosen tool needs a name", "tool_choice.name")
+                raise refused("expected a name", "tool_choice.name")
             return _choice("required", found), [] if found else ["tool_choice"]
         case {"type": "allowed_tools"}:
             inner = object_of(raw.get("allowed_tools")) or raw
@@ -108,7 +108,7 @@ def parse_choice(raw: Any, tools: Sequence[Tool]) -> tuple[ToolChoice | None, li
         case {"type": str()}:
             return None, ["tool_choice"]
         case _:
-            raise refused("tool_choice must be a word or an object with a type", "tool_choice")
+            raise refused("expected a word or an object with a type", "tool_choice")
 
 
 def _allowed(raw: JSON, tools: Sequence[Tool]) -> tuple[ToolChoice | None, list[str]]:

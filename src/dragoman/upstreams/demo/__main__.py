@@ -15,6 +15,9 @@ from dragoman.upstreams.demo.recording import MODELS
 
 def main(arguments: list[str]) -> int:
     """Returns the exit status: 2 for a model that there is not."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
     if not arguments:
         for name, about in MODELS.items():
             print(f"{name:20}{about}")
