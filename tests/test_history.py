@@ -177,6 +177,15 @@ ROWS: dict[str, Row] = {
         ["user: hi", "assistant: <call#0>", f"user: call#0!={NO_RESULT} stop", "assistant: <call#1>", "user: call#1=1"],
         losses=["messages[1].parts[0]"],
     ),
+    "results without ids, of another turn": Row(
+        [HI, assistant(call("", "f")), user("stop"), assistant("yes"), user(result("z", "1"))],
+        ["user: hi", "assistant: <call#0>", f"user: call#0!={NO_RESULT} stop", "assistant: yes", f"user: {ORPHAN} 1"],
+        losses=["messages[1].parts[0]", "messages[4].parts[0]"],
+    ),
+    "an id that only the result has": Row(
+        [HI, assistant(call("", "f"), call("", "g")), user(result("1", "G", name="g"), result("2", "F", name="f"))],
+        ["user: hi", "assistant: <call#0> <call#1>", "user: call#0=F call#1=G"],
+    ),
     "the same id in two turns": Row(
         [HI, ASKED, user("stop"), ASKED, user(result("a", "A"))],
         ["user: hi", "assistant: <a>", f"user: a!={NO_RESULT} stop", "assistant: <a#1>", "user: a#1=A"],

@@ -256,12 +256,19 @@ class _Arranger:
         self._turns = answered
 
     def _belongs(self, result: tuple[int, Placed], call: q.ToolCall, at: int) -> bool:
-        """Whether the result is that of this call in turn ``at``, and not of one in a later turn."""
+        """Whether the result is that of this call in turn ``at``.
+
+        The id decides, and of calls with the same id the latest before the result has it. Without an
+        id, as in gemini histories, the name and the order do, in the turns that follow the call.
+        """
         where, part = result[0], result[1].part
-        if where <= at or not _answers(part, call):
+        if where <= at or not isinstance(part, q.ToolResult):
             return False
-        between = (placed.part for turn in self._turns[at + 1 : where] for placed in turn.parts)
-        return not any(isinstance(other, q.ToolCall) and _answers(part, other) for other in between)
+        between = self._turns[at + 1 : where]
+        if not (part.id and call.id):
+            return part.name in (None, call.name) and all(turn.role is not q.Role.ASSISTANT for turn in between)
+        others = (placed.part for turn in between for placed in turn.parts)
+        return part.id == call.id and not any(isinstance(one, q.ToolCall) and one.id == call.id for one in others)
 
     def _answer(self, call: q.ToolCall, placed: Placed | None, path: str) -> Answer:
         if placed is None or not isinstance(placed.part, q.ToolResult):
@@ -343,15 +350,6 @@ class _Arranger:
 
 def _said(text: str) -> Turn:
     return Turn(role=q.Role.USER, parts=[Placed(q.Text(text=text), "messages")])
-
-
-def _answers(result: q.Part, call: q.ToolCall) -> bool:
-    """The id decides; without one, as in gemini histories, the name and the order do."""
-    if not isinstance(result, q.ToolResult):
-        return False
-    if result.id and call.id:
-        return result.id == call.id
-    return result.name in (None, call.name)
 
 
 def _calls_to_the_end(turn: Turn) -> None:

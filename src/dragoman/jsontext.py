@@ -84,3 +84,9 @@ def render(value: Any) -> bytes:
 def quoted(text: str) -> bytes:
     """The text as a JSON string."""
     return render(text)
+
+
+def shown(value: Any, most: int = 80) -> str:
+    """A value for people, on one line; a long one ends in ``…`` after so many characters."""
+    text = repr(value)
+    return text if len(text) <= most else text[:most] + "…"

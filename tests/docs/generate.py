@@ -101,6 +101,15 @@ def quirks(catalogue: dict[str, str]) -> Callable[[], Iterator[Row]]:
     return lambda: ((code(slug), sentence) for slug, sentence in sorted(catalogue.items()))
 
 
+# ---- rules
+
+RULE_COLUMNS = ("rule", "what it says, or what goes wrong")
+
+
+def rules(dialect: str) -> Callable[[], Iterator[Row]]:
+    return lambda: ((code(name), words) for name, words in dialects.get(dialect).rules.items())
+
+
 # ---- configuration
 
 _WHOLE = (settings.UpstreamTimeouts, settings.Accepts)
@@ -171,6 +180,7 @@ SECTIONS = [
         Section(f"quirks of {name}", DOCS / "quirks.md", QUIRK_COLUMNS, quirks(found))
         for name, found in {"streams": QUIRKS, **{name: dialects.get(name).quirks for name in dialects.names()}}.items()
     ),
+    *(Section(f"rules of {name}", DOCS / "check.md", RULE_COLUMNS, rules(name)) for name in dialects.names()),
     *(Section(part or "keys", CONFIGURATION, ("key", "default", "meaning"), keys(part)) for part in ("", *parts())),
     Section("facts", CONFIGURATION, ("fact", "default", "values", "effect"), facts),
     Section("variables", CONFIGURATION, ("variable", "upstream", "dialect", "base URL"), variables),

@@ -1,7 +1,8 @@
 """The pages of this project, and what in them can be tested.
 
 A comment in front of a fenced block says what the block is: ``<!-- runs -->`` (Python, or a console
-with its output), ``<!-- prints -->`` (what the Python block before it prints), ``<!-- configuration -->``.
+with its output), ``<!-- prints -->`` (what the Python block before it prints), ``<!-- configuration -->``,
+``<!-- file NAME -->`` (a file that the next block that runs finds there).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 _FENCE = re.compile(
-    r"^(?:<!-- (?P<mark>[a-z]+) -->\n)?```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- (?P<mark>[a-z]+)(?: (?P<name>[\w.-]+))? -->\n)?```(?P<language>[a-z]*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 _LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (?P<title>.+)$", re.MULTILINE)
@@ -32,6 +34,8 @@ class Block(msgspec.Struct, frozen=True, eq=False):
     text: str
     prints: str | None = None
     """The text of the block after it, if that is marked as what it prints."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The names and texts of the files before it."""
 
     def __repr__(self) -> str:
         return f"{name_of(self.page)}:{self.line}"
@@ -50,9 +54,15 @@ def blocks(mark: str, language: str) -> list[Block]:
 def _blocks(page: Path) -> list[Block]:
     text = page.read_text("utf-8")
     found: list[Block] = []
+    files: list[tuple[str, str]] = []
     for fence in _FENCE.finditer(text):
         line = text.count("\n", 0, fence.start("language")) + 1
         block = Block(page, line, fence["mark"] or "", fence["language"], fence["text"])
+        if block.mark == "file":
+            files.append((fence["name"], block.text))
+        elif block.mark == "runs":
+            block = msgspec.structs.replace(block, files=tuple(files))
+            files = []
         if block.mark == "prints":
             found[-1] = msgspec.structs.replace(found[-1], prints=block.text)
         else:

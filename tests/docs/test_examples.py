@@ -19,7 +19,7 @@ from tests.docs.pages import ROOT, Block, blocks, matches
 BIN = Path(sys.executable).parent
 DEMO = "127.0.0.1:4180"
 _MARK = "\x1e"
-_COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*|\n>(?: .*)?)*)\n", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*)*)\n", re.MULTILINE)
 
 
 @contextlib.contextmanager
@@ -68,6 +68,8 @@ def test_console(block: Block, demo: str, tmp_path: Path) -> None:
     if "curl" in block.text and shutil.which("curl") is None:
         pytest.skip("there is no curl here")
     commands, shown = _session(block.text.replace(DEMO, demo))
+    for name, text in block.files:
+        (tmp_path / name).write_text(text, "utf-8")
     done = subprocess.run(
         ["bash", "-c", "".join(f"{{ {command}\n}} 2>&1; printf '{_MARK}'\n" for command in commands)],
         cwd=tmp_path,
@@ -84,10 +86,10 @@ def test_console(block: Block, demo: str, tmp_path: Path) -> None:
 
 
 def _session(text: str) -> tuple[list[str], list[str]]:
-    """The commands of a console, and what the page shows after each. ``>`` begins a further line of a command."""
+    """The commands of a console, and what the page shows after each."""
     before, *pieces = _COMMAND.split(text)
     assert not before
-    return [re.sub("\n> ?", "\n", command) for command in pieces[0::2]], pieces[1::2]
+    return pieces[0::2], pieces[1::2]
 
 
 @pytest.mark.parametrize("block", blocks("configuration", "yaml"), ids=repr)

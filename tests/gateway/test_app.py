@@ -159,6 +159,18 @@ async def test_one_model(lab: Lab) -> None:
         assert (await Call("GET", f"/v1/models/{name}").answered(gateway)).json["id"] == name
     call = await Call("GET", "/v1/models/up/nothing", headers={"anthropic-version": "1"}).answered(gateway)
     assert (call.status, shape(call.json)) == (404, "messages")
+    error = (await Call("GET", "/v1/models/up/nothing").answered(gateway)).json["error"]
+    asked = await Call("POST", "/v1/chat/completions", chat(model="else/m")).answered(
+        lab.gateway(a=ScriptedAnswer([DONE]), b=ScriptedAnswer([DONE]))
+    )
+    assert (error["code"], error["param"]) == (asked.json["error"]["code"], "model") == ("model_not_found", "model")
+
+
+async def test_a_model_that_is_not_listed_but_can_be_used(lab: Lab) -> None:
+    gateway = lab.gateway(models={"claude-*": ["up/*"]}, up=ScriptedAnswer([DONE]))
+    for name in ("up/demo/chat", "claude-x", "anything"):
+        assert (await Call("GET", f"/v1/models/{name}").answered(gateway)).json["id"] == name
+    assert (await Call("GET", "/v1/models").answered(gateway)).json["data"] == []
 
 
 # ---- keys
@@ -191,6 +203,7 @@ async def test_no_key_or_a_wrong_one(lab: Lab, key: str | None) -> None:
         call = await Call("POST", path, b"{", headers).answered(gateway)
         assert (call.status, shape(call.json)) == (401, "messages")
         assert call.headers["www-authenticate"] == "Bearer"
+        assert ("is not known here" in call.json["error"]["message"]) == bool(key)
     assert (await Call("GET", "/v1/models", headers=headers).answered(gateway)).status == 401
 
 

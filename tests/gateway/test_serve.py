@@ -78,7 +78,8 @@ def test_a_state_that_cannot_be_kept(tmp_path: Path) -> None:
 def test_the_demo(tmp_path: Path) -> None:
     with serving(tmp_path, "--demo") as (process, port, said):
         assert "demo/chat" in said
-        assert "POST /v1/messages" in said
+        for route in ("POST   /v1/messages ", "GET    /v1beta/models ", "DELETE /v1/responses/{id} "):
+            assert route in said
         connection = HTTPConnection("127.0.0.1", port)
         body = {"model": "demo/chat", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
         connection.request("POST", "/v1/chat/completions", json.dumps(body))
@@ -125,7 +126,15 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         status, said = refused(tmp_path, "--demo", "--port", str(port))
     assert status == 1
     assert f"cannot listen on 127.0.0.1:{port}" in said
+    assert "--port N" in said
     assert len(said.splitlines()) == 1
+
+
+def test_a_host_that_there_is_not(tmp_path: Path) -> None:
+    status, said = refused(tmp_path, "--demo", "--host", "no such host")
+    assert (status, "'no such host' cannot be resolved" in said) == (2, True)
+    status, said = refused(tmp_path, "--config", config(tmp_path, keys=["sk-client-key"]), "--host", "no such host")
+    assert (status, "'no such host' cannot be resolved" in said) == (1, True)
 
 
 def test_mistakes(tmp_path: Path) -> None:
@@ -145,7 +154,9 @@ def test_other_machines_need_keys(tmp_path: Path, keys: list[str] | None) -> Non
 
 def test_wrong_usage(tmp_path: Path) -> None:
     assert refused(tmp_path, "--demo", "--config", "x")[0] == 2
-    assert refused(tmp_path, "--port", "70000")[0] == 2
+    for port in ("70000", "abc", "-1"):
+        status, said = refused(tmp_path, f"--port={port}")
+        assert (status, f"expected a number from 0 to 65535, not {port!r}" in said) == (2, True)
     assert refused(tmp_path, "--config", str(tmp_path / "none"))[0] == 2
 
 

@@ -105,7 +105,9 @@ def _gemini(body: JSON) -> Iterator[Entry]:
                 yield Entry(role, "call", json.dumps(call.get("args") or {}), call.get("id") or "", call["name"])
             elif result := part.get("functionResponse"):
                 given = result["response"]
-                text = next((str(given[name]) for name in _TEXTS if name in given), json.dumps(given, separators=(",", ":")))
+                text = next(
+                    (str(given[name]) for name in _TEXTS if name in given), json.dumps(given, separators=(",", ":"))
+                )
                 yield Entry(role, "result", text, result.get("id") or "", result["name"])
             elif "text" in part and not part.get("thought"):
                 yield Entry(role, "text", part["text"])

@@ -248,6 +248,9 @@ def test_text_and_noise_between_fragments_change_nothing(row: str) -> None:
         (["run<|channel|>commentary"], "run"),  # name-harmony-suffix
         (["functions.run<|channel|>"], "run"),
         (["functions.", "run"], "run"),
+        (["default_api:run"], "run"),
+        (["default_api.run", "run"], "run"),
+        (["default_api:other"], "default_api:other"),
         # only if the result is declared and the whole is not
         (["functions.other"], "functions.other"),
         (["other<|channel|>x"], "other<|channel|>x"),

@@ -91,7 +91,7 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_where_the_configuration_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UsageError, match=r"dragoman\.yaml"):
+    with pytest.raises(UsageError, match=r"dragoman\.yaml: .*--config FILE"):
         tools(None)
     written(tmp_path, "dragoman.yaml")
     assert tools(None) == 0
@@ -99,3 +99,16 @@ def test_where_the_configuration_is(
     monkeypatch.setenv("DRAGOMAN_CONFIG", written(tmp_path, mine={"python": f"{MINE}:add"}))
     assert tools(None) == 0
     assert "mine__add" in capsys.readouterr().out
+
+
+def test_functions_beside_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / "beside_the_file.py").write_text("def nine() -> int:\n    return 9\n")
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert tools(written(folder, mine={"python": "beside_the_file:nine"}), "mine__nine") == 0
+    assert capsys.readouterr().out == "9\n"

@@ -273,4 +273,4 @@ def test_without_the_extra_it_says_what_is_needed(monkeypatch: pytest.MonkeyPatc
     assert connect({}, LoopBounds()).members == ()
     with pytest.raises(ConfigurationError) as caught:
         connect({"a": ToolsetSettings(python=FunctionPath("x", "y"))}, LoopBounds())
-    assert "dragoman[tools]" in caught.value.mistakes[0]
+    assert "dragoman[tools], or .venv/bin/pip install -e '.[tools]' in a checkout" in caught.value.mistakes[0]

@@ -24,7 +24,9 @@ ENVIRONMENT = {"ROOT": "/srv", "TOKEN": "sesame-t", "BEARER": "Bearer sesame-b"}
 
 def load(text: str, folder: Path) -> ToolSections:
     (folder / "dragoman.yaml").write_text(text)
-    return _sections(None, ENVIRONMENT, folder)
+    sections, found = _sections(None, ENVIRONMENT, folder)
+    assert found == folder
+    return sections
 
 
 def test_everything_that_is_documented_is_read(tmp_path: Path) -> None:
@@ -91,7 +93,7 @@ def test_defaults(tmp_path: Path) -> None:
             "tools.a.approval: expected allow, deny, or names of tools with allow or deny",
         ),
         ("{python: 'a:b', approval: {'*x*': deny}}", "tools.a.approval.*x*: a pattern has one *"),
-        ("{python: 'a:b', timeout: 0}", "tools.a.timeout: expected a number > 0.0"),
+        ("{python: 'a:b', timeout: 0}", "tools.a.timeout: expected a number above 0"),
     ],
 )
 def test_mistakes_have_their_place(entry: str, mistake: str, tmp_path: Path) -> None:

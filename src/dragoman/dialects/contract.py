@@ -79,7 +79,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     stream_usage: bool = True
     """chat: usage may be asked for in a stream."""
     reasoning_model: bool = False
-    """chat: ``max_completion_tokens`` in place of ``max_tokens``, and no sampling parameters."""
+    """chat: ``max_completion_tokens`` in place of ``max_tokens``, the key of a cache, and no sampling parameters."""
     max_output_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Tokens: the limit where the client gives none and the dialect demands one, and the cap of any."""
     thinking: Literal["budget", "adaptive", False] | None = None
@@ -268,6 +268,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Headers whose presence tells that a request for the model list is of this dialect (lower case)."""
     quirks: dict[str, str] = {}
     """The oddities of this dialect's servers that its decoder repairs: slug and sentence (``streaming.quirks``)."""
+    rules: dict[str, str] = {}
+    """What ``check`` judges: the name of each rule, and what goes wrong where it is broken."""
     array_stream: bool = False
     """Whether a stream without ``alt=sse`` is a JSON array (Google)."""
 

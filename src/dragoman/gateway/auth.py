@@ -39,8 +39,7 @@ class ClientKeys:
         if key is not None:
             return hashlib.blake2b(_digest(key), digest_size=16, person=b"dragoman scope").hexdigest()
         if client.path != "/health":
-            given = next(_offered(client), None) is not None
-            message = _UNKNOWN if given else _NEEDED
+            message = _UNKNOWN if any(_offered(client)) else _NEEDED
             raise Refusal(Error(kind=ErrorKind.AUTHENTICATION, message=message), {"www-authenticate": "Bearer"})
         return ""
 

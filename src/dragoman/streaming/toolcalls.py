@@ -38,6 +38,10 @@ from dragoman.streaming.ids import Ids
 __all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
 
 
+_PREFIX = re.compile(r"^(?:functions\.|default_api[.:])")
+"""The namespaces that models were trained to call tools in (OpenAI's, Gemini's)."""
+
+
 class Sink(Protocol):
     """Where announced calls go: the sequencer."""
 
@@ -279,7 +283,7 @@ class ToolCallAssembler:
         if name in self._tools:
             return name
         bare = name.partition("<|")[0].strip()
-        for candidate in (bare, name.removeprefix("functions."), bare.removeprefix("functions.")):
+        for candidate in (bare, _PREFIX.sub("", name), _PREFIX.sub("", bare)):
             if candidate in self._tools:
                 return candidate
         return name

@@ -18,6 +18,7 @@ import msgspec
 from dragoman.testing.faults import JSON, Faults, given
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*")
 _SNAKE = re.compile("_([a-z0-9])")
 _VERBATIM = {
     *("args", "response", "parametersJsonSchema", "responseJsonSchema", "labels", "partMetadata"),
@@ -107,7 +108,7 @@ def _part(part: JSON, path: str, role: str, faults: Faults) -> None:
             faults.text(part["text"], f"{path}.text", blank=role == "model")
         case "inlineData":
             blob = faults.object(part["inlineData"], f"{path}.inlineData", {"mimeType", "data", "displayName"})
-            faults.text(blob.get("mimeType"), f"{path}.inlineData.mimeType", pattern=re.compile(r"[\w.+-]+/[\w.+-]+"))
+            faults.text(blob.get("mimeType"), f"{path}.inlineData.mimeType", pattern=_MEDIA_TYPE)
             _bytes(blob.get("data"), f"{path}.inlineData.data", faults)
         case "fileData":
             file = faults.object(part["fileData"], f"{path}.fileData", {"mimeType", "fileUri", "displayName"})

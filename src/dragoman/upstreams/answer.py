@@ -19,8 +19,8 @@ from dragoman.upstreams.unpacking import Unpacker
 HEAD_BYTES = 1 << 16
 """What a head may have, with those of interim answers before it; and trailers."""
 HELD_BYTES = 1 << 16
-"""What is kept for a reader that does not come, before the connection is read no more. Beyond it there can be
-what the event loop takes from a socket at once (256 KiB)."""
+"""What is kept for a reader that does not come, before the connection is read no more: at most one read
+(``pool.READ_BYTES``) beyond it."""
 
 _NO_ANSWER = "gave no answer that can be read"
 _BROKEN = "broke off its answer"
@@ -183,22 +183,27 @@ class HttpAnswer:
                 self._holding = False
                 self._line.go_on()
             self._line.over(keep=self._keep)
-        elif not self._pieces:
-            self._barren += len(data)
-            if self._barren > HEAD_BYTES:
-                self._break()
-        elif self._sink is not None and not self._failure:
-            self._pour(self._sink)
-            return
+        elif not self._failure:
+            if not self._pieces:
+                self._count_barren(len(data))
+            elif self._sink is not None:
+                self._pour(self._sink)
+                return
         if self._waiter is None:
             self._hold(len(data))
         else:
             self._wake()
 
+    def _count_barren(self, size: int) -> None:
+        self._barren += size
+        if self._barren > HEAD_BYTES:
+            self._break()
+
     def _pour(self, sink: Callable[[bytes], bool]) -> None:
         try:
             self._stopped = not sink(self._take())
-        except BaseException as bug:
+        except Exception as bug:
+            self._sink = None
             if self._waiter is None or self._waiter.done():
                 raise
             self._waiter.set_exception(bug)
@@ -255,11 +260,12 @@ class HttpAnswer:
             self._lines = {}  # an interim answer: the true one follows
             return
         lines = self._lines
-        if lines.get("transfer-encoding", "chunked").strip().lower() != "chunked":
+        coding = lines.get("transfer-encoding", "identity").strip().lower()
+        if coding not in ("chunked", "identity"):
             raise ValueError("a transfer coding that was not asked for")
         self.headers, self.status = lines, status
         self._keep = self._parser.should_keep_alive()
-        self._to_the_end = "transfer-encoding" not in lines and "content-length" not in lines
+        self._to_the_end = coding == "identity" and "content-length" not in lines
         packed = lines.get("content-encoding", "").strip().lower()
         if packed not in ("", "identity"):
             self._unpacker = Unpacker(packed)

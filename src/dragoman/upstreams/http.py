@@ -88,7 +88,7 @@ class HttpUpstream:
             raise failed(self._name, what, kind) from failure
         except ssl.SSLCertVerificationError as failure:
             raise failed(self._name, "has no valid certificate") from failure
-        except OSError as failure:
+        except (OSError, UnicodeError) as failure:  # the latter for a name that cannot be one
             raise failed(self._name, "cannot be reached") from failure
 
     def _written(self, request: UpstreamRequest) -> bytes:

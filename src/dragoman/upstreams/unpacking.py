@@ -36,7 +36,7 @@ class Unpacker:
 
     def feed(self, data: bytes) -> None:
         """More of the packed body, once the last is used up."""
-        if not self._known:
+        if data and not self._known:
             raise ValueError("unknown encoding")
         if not self._gzip and not self._begun and data:
             # "deflate" is a zlib stream, and for some servers one without its head.

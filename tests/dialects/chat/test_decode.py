@@ -69,7 +69,9 @@ def test_odd_values_are_no_exception_and_no_text(odd: Any) -> None:
     members = ("tool_calls", "function_call", "reasoning_details", "annotations", "images", "logprobs", "extra_content")
     values = [
         {"choices": odd},
-        {"choices": [{"index": odd, "delta": odd, "message": odd, "finish_reason": None}]},
+        {"choices": [{"index": odd, "delta": odd, "message": odd, "finish_reason": None}]}
+        if odd != "text"
+        else {},  # a text is one
         *(chunk({name: odd, "content": None}) for name in members),
         chunk({"tool_calls": [{"index": odd, "id": None, "function": odd, "custom": None, "extra_content": odd}]}),
         chunk(usage=odd, x_groq=odd, citations=odd, search_results=odd),

@@ -131,15 +131,100 @@ def test_sources_of_the_whole_answer_come_once_and_after_text() -> None:
     assert len(of_type(e.TextStart, events)) == 1
 
 
-def test_images_come_once_and_sound_is_a_loss() -> None:
+def test_images_come_once() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     upstream = Upstream().say(
-        chunk({"content": "Look:", "images": [image], "audio": {"data": "AAAA"}}),
+        chunk({"content": "Look:", "images": [image]}),
         chunk({"images": [image]}, "stop"),
         DONE,
     )
     assert of_type(e.Media, upstream.end()) == [e.Media(media_type="image/png", data="AAAA", origin="chat")]
+
+
+def _sound(data: str, kind: str, **beside: Any) -> e.Media:
+    return e.Media(media_type=kind, data=data, origin="chat", native={"transcript": "Hi.", **beside})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "data", "kind"),
+    [
+        (["UklGRg==", "AAAA"], "UklGRgAAAA==", "audio/wav"),  # each piece has an end of its own
+        (["UklGR", "gAA"], "UklGRgAA", "audio/wav"),  # it is cut anywhere
+        (["AAAA"], "AAAA", "audio/pcm;rate=24000"),
+    ],
+)
+def test_sound_comes_whole_and_its_transcript_is_the_text(pieces: list[str], data: str, kind: str) -> None:
+    deltas = [{"audio": {"id": "a_1"}}, *({"audio": {"data": piece}} for piece in pieces)]
+    last = [{"audio": {"transcript": "Hi"}}, {"audio": {"transcript": "."}}, {"audio": {"expires_at": 9}}]
+    events = events_of(*map(chunk, deltas + last), chunk({}, "stop"))
+    assert (text_of(events), of_type(e.Media, events)) == ("Hi.", [_sound(data, kind, id="a_1", expires_at=9)])
+    beside = events_of(*map(chunk, deltas + last), chunk({"content": "Hello"}, "stop"))
+    assert (text_of(beside), len(of_type(e.Media, beside))) == ("Hello", 1)
+
+
+def test_half_a_sound_is_a_loss_and_its_transcript_is_not() -> None:
+    upstream = Upstream().say(chunk({"audio": {"data": "AAAA", "transcript": "Hi."}}))
+    events = upstream.end()
+    assert (text_of(events), of_type(e.Media, events)) == ("Hi.", [])
+    assert of_type(e.TextDelta, events)[0].native is None
     assert upstream.assembler.losses == {"audio": 1}
+
+
+# ------------------------------------------------------------------ elsewhere than in the delta
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"text": "Hi"},
+        {"text": "Hi", "delta": {}},
+        {"delta": "Hi"},
+        {"message": "Hi"},
+        {"delta": {"content": "Hi"}, "text": "Hi"},
+    ],
+)
+def test_text_elsewhere_than_in_the_delta(item: Any) -> None:
+    assert text_of(events_of(chunk(choices=[{"index": 0, **item}]), chunk({}, "stop"))) == "Hi"
+
+
+CALL: dict[str, Any] = {"id": "c", "type": "function", "function": {"name": "run", "arguments": '{"a":'}}
+REST: dict[str, Any] = {"index": 0, "function": {"arguments": "1}"}}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ({"delta": {}, "tool_calls": [{"index": 0, **CALL}]}, {"tool_calls": [REST]}),
+        ({"delta": {"content": ""}, "tool_calls": [{"index": 0, **CALL}]}, {"delta": {"tool_calls": [REST]}}),
+        ({"delta": {"tool_calls": {"0": CALL}}}, {"delta": {"tool_calls": {"0": {"function": REST["function"]}}}}),
+        ({"delta": {"tool_calls": {"index": 0, **CALL}}}, {"delta": {"tool_calls": REST}}),
+    ],
+)
+def test_calls_elsewhere_than_in_the_delta(items: tuple[Any, ...]) -> None:
+    events = events_of(*(chunk(choices=[{"index": 0, **item}]) for item in items), chunk({}, "tool_calls"))
+    assert calls_of(events) == [("c", "run", '{"a":1}')]
+
+
+def test_calls_that_the_choice_repeats_come_once() -> None:
+    call = {"index": 0, **CALL, "function": {"name": "run", "arguments": "{}"}}
+    events = events_of(
+        chunk(choices=[{"index": 0, "delta": {"tool_calls": [call]}, "tool_calls": [call]}]), chunk({}, "stop")
+    )
+    assert calls_of(events) == [("c", "run", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("value", "loss"),
+    [
+        (chunk({"tool_calls": ["run"]}), "a call that is no object"),
+        (chunk(choices=[{"index": 0, "delta": ["Hi"]}]), "a delta that is no object"),
+        ({"content": "Hi", "stop": False}, "content outside of choices"),
+    ],
+)
+def test_what_cannot_be_read_is_a_loss(value: Any, loss: str) -> None:
+    upstream = Upstream().say(value, chunk({"content": "x"}, "stop"), DONE)
+    assert text_of(upstream.end()) == "x"
+    assert upstream.assembler.losses == {loss: 1}
 
 
 # ------------------------------------------------------------------ counts

@@ -39,6 +39,10 @@ from .driving import (
         ("length", FinishReason.LENGTH),
         ("sensitive", FinishReason.CONTENT_FILTER),
         ("SAFETY", FinishReason.CONTENT_FILTER),
+        ("truncated", FinishReason.LENGTH),
+        ("context_length", FinishReason.LENGTH),
+        ("blocked", FinishReason.CONTENT_FILTER),
+        ("refused", FinishReason.CONTENT_FILTER),
     ],
 )
 def test_words_for_the_end(word: str, reason: FinishReason) -> None:
@@ -46,7 +50,18 @@ def test_words_for_the_end(word: str, reason: FinishReason) -> None:
     assert end == e.ResponseEnd(finish=reason, raw=word, origin="chat")
 
 
-@pytest.mark.parametrize("word", ["insufficient_system_resource", "network_error", "ABORT"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "insufficient_system_resource",
+        "network_error",
+        "ABORT",
+        "failed",
+        "internal_error",
+        "engine_overloaded",
+        "preempted",
+    ],
+)
 def test_words_of_an_interruption_are_a_cut(word: str) -> None:
     end = events_of(chunk({"content": "x"}, word))[-1]
     assert isinstance(end, e.ResponseError)
@@ -64,6 +79,21 @@ def test_the_finish_in_camel_case() -> None:
     last = chunk({"content": "x"})
     last["choices"][0]["finishReason"] = "length"
     assert events_of(last)[-1] == e.ResponseEnd(finish=FinishReason.LENGTH, raw="length", origin="chat")
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        chunk({"finish_reason": "length"}),
+        chunk({}, finish_reason="length"),
+        {"choices": [], "finish_reason": "length"},
+        chunk(choices=[{"index": 0, "message": {"content": "x", "finish_reason": "length"}}]),
+    ],
+)
+def test_the_finish_elsewhere_than_in_the_choice(last: Any) -> None:
+    upstream = Upstream().say(chunk({"content": "x"}), last, DONE)
+    assert upstream.end()[-1] == e.ResponseEnd(finish=FinishReason.LENGTH, raw="length", origin="chat")
+    assert upstream.assembler.quirks["member-misplaced"] == 1
 
 
 def test_a_stream_without_finish_and_done_is_cut() -> None:
@@ -89,6 +119,23 @@ def test_a_stream_without_finish_and_done_is_cut() -> None:
         ({"type": "error", "message": "it broke"}, ""),
         ({"choices": [{"delta": {}, "finish_reason": "error", "error": {"message": "it broke"}}]}, ""),
         ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "it broke"}}, ""),
+        ({"detail": "it broke"}, ""),
+        ({"detail": [{"loc": ["body"], "msg": "it broke"}]}, ""),
+        ({"detail": {"error": {"message": "it broke"}}}, ""),
+        ({"errors": [{"message": "it broke"}]}, ""),
+        ({"errors": ["it broke"], "success": False}, ""),
+        ({"code": 400, "message": "it broke"}, ""),
+        ({"code": 500, "msg": "it broke"}, ""),
+        ({"code": "InvalidApiKey", "message": "it broke"}, ""),
+        ({"status": "error", "message": "it broke"}, ""),
+        ({"status": 500, "message": "it broke", "choices": [], "usage": None}, ""),
+        ({"message": "it broke", "__type": "com.amazon#ThrottlingException"}, ""),
+        ({"error": {"message": {"text": "it broke"}}}, ""),
+        ({"choices": [{"delta": {"error": {"message": "it broke"}}}]}, ""),
+        ({"choices": [{"message": {"error": "it broke"}}]}, ""),
+        (b"error: it broke", ""),
+        (b"[ERROR] it broke", ""),
+        (b'error: {"message": "it broke"}', ""),
     ],
 )
 def test_errors_wherever_they_stand(value: Any, event: str) -> None:
@@ -102,6 +149,27 @@ def test_errors_wherever_they_stand(value: Any, event: str) -> None:
 def test_empty_errors_are_none(empty: Any) -> None:
     value = chunk({"content": "x"}, "stop", error=empty, base_resp={"status_code": 0, "status_msg": "success"})
     assert text_of(events_of(value)) == "x"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"code": 0, "message": "success"},
+        {"code": 200, "msg": "ok", "choices": []},
+        {"status": "running", "message": "searching"},
+        chunk({"content": "x"}, code=500, message="of another thing"),
+        {"message": {"role": "assistant", "content": "x"}, "detail": None},
+    ],
+)
+def test_what_only_looks_like_an_error_is_none(value: Any) -> None:
+    assert isinstance(events_of(value, chunk({"content": "x"}, "stop"))[-1], e.ResponseEnd)
+
+
+@pytest.mark.parametrize("values", [(), ({"id": "x", "object": "chat.completion.chunk"},), ({"choices": []}, {"a": 1})])
+def test_an_end_after_nothing_is_no_answer(values: tuple[Any, ...]) -> None:
+    (end,) = events_of(*values)
+    assert isinstance(end, e.ResponseError)
+    assert "empty" in end.error.message
 
 
 def test_an_error_after_the_finish_does_not_undo_the_answer() -> None:
@@ -152,6 +220,13 @@ def test_no_choice_is_no_answer(body: Any) -> None:
     assert events[0].error.kind is ErrorKind.BAD_UPSTREAM
 
 
+@pytest.mark.parametrize("body", [{"message": "it broke"}, {"detail": "it broke"}, {"code": 7, "msg": "it broke"}])
+def test_an_error_of_another_form_as_a_whole_answer(body: Any) -> None:
+    (event,) = events_of_body(body)
+    assert isinstance(event, e.ResponseError)
+    assert event.error.message == "it broke"
+
+
 def test_an_error_as_a_whole_answer() -> None:
     (event,) = events_of_body({"error": {"message": "no quota", "type": "insufficient_quota"}})
     assert isinstance(event, e.ResponseError)
@@ -174,6 +249,7 @@ QUIRKY: dict[str, Any] = {
     "finish-foreign-word": _choice(finish_reason="end_turn"),
     "finish-unknown-word": _choice(finish_reason="weird"),
     "legacy-function-call": chunk({"function_call": {"name": "run", "arguments": "{}"}}),
+    "member-misplaced": _choice(delta=None, text="x"),
     "message-instead-of-delta": _choice(delta=None, message={"content": "x"}),
     "thought-mark": chunk({"content": "x", "extra_content": {"google": {"thought": True}}}),
     "usage-in-choice": _choice(usage={"prompt_tokens": 1, "completion_tokens": 1}),

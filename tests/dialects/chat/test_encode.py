@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
@@ -212,10 +213,23 @@ def test_refusal_images_and_signed_text() -> None:
     assert deltas_in(data) == [
         {"refusal": "No."},
         {"images": [image]},
+        {"audio": {"id": ANY, "data": "AAAA", "transcript": "", "expires_at": 1700}},
         {"content": "x"},
         {"extra_content": {"google": {"thought_signature": "1"}}},
         {"content": "y"},
     ]
+
+
+def test_sound_comes_with_its_transcript_to_clients_of_the_same_dialect_only() -> None:
+    native = {"id": "a_1", "transcript": "Hi.", "expires_at": 9}
+    body = (e.TextStart(), e.TextDelta("Hi.", {"transcript": True}), e.TextEnd())
+    sound = e.Media(media_type="audio/wav", data="UklGRg==", origin="chat", native=native)
+    data = encoded(START, *body, sound, STOP)
+    assert deltas_in(data) == [{"audio": {**native, "data": "UklGRg=="}}]
+    pieces = [e.Media(media_type="audio/L16", data=piece, origin="gemini") for piece in ("AAAA", "BBBB")]
+    ids = [delta["audio"]["id"] for delta in deltas_in(encoded(START, *pieces, STOP))]
+    assert len(ids) == 2
+    assert len({*ids}) == 1
 
 
 def test_own_members_go_to_clients_of_the_same_dialect_only() -> None:

@@ -129,6 +129,10 @@ def test_what_has_no_form_is_a_loss() -> None:
     assert set(request.body) == {"model", "messages"}
 
 
+def test_the_key_of_a_cache_goes_to_servers_that_are_known_to_take_it() -> None:
+    assert made(cache_key="k", facts=Facts(reasoning_model=True)).body["prompt_cache_key"] == "k"
+
+
 def test_cache_markers_have_no_form() -> None:
     mark = {"type": "ephemeral"}
     request = made(

@@ -119,6 +119,18 @@ def test_what_stands_beside_the_text() -> None:
     assert [item["token"] for item in choice["logprobs"]["content"]] == ["x", "y"]
 
 
+def test_sound() -> None:
+    native = {"id": "a_1", "transcript": "Hi.", "expires_at": 9}
+    sound = e.Media(media_type="audio/wav", data="UklGRg==", origin="chat", native=native)
+    body = rendered(response(TextBlock(text="Hi.", native=({"transcript": True},)), sound))
+    message = body["choices"][0]["message"]
+    assert (message["content"], message["audio"]) == ("", {**native, "data": "UklGRg=="})
+    pieces = [e.Media(media_type="audio/L16", data=piece, origin="gemini") for piece in ("AA==", "BBBB")]
+    body = rendered(response(TextBlock(text="Hi."), *pieces))
+    message = body["choices"][0]["message"]
+    assert (message["content"], message["audio"]["data"], message["audio"]["transcript"]) == ("Hi.", "AAQQQQ==", "")
+
+
 def test_unknown_usage_is_zeros_and_another_dialects_own_words_stay_out() -> None:
     answer = Response(
         id="msg_1",

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from dragoman.canonical import events as e
 from dragoman.canonical.errors import ErrorKind
 from dragoman.canonical.events import Usage
 from dragoman.dialects.chat import DIALECT
 from dragoman.dialects.chat.usage import parse_usage, render_usage
+
+from .driving import chunk, events_of, of_type
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,11 @@ from dragoman.dialects.chat.usage import parse_usage, render_usage
             },
             Usage(input=10, output=5, cached=0, cache_write=3, reasoning=2),
         ),
+        ({"input_tokens": "10", "output_tokens": "5", "total_tokens": "15"}, Usage(input=10, output=5)),
+        (
+            {"input_tokens": 10, "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 2}},
+            Usage(input=10, output=5, reasoning=2),
+        ),
         (  # xAI
             {
                 "prompt_tokens": 10,
@@ -46,6 +54,15 @@ from dragoman.dialects.chat.usage import parse_usage, render_usage
 )
 def test_reading_counts(value: Any, expected: Usage | None) -> None:
     assert parse_usage(value) == expected
+
+
+def test_zeros_after_counts_say_nothing() -> None:
+    counted, none = {"prompt_tokens": 10, "completion_tokens": 5}, {"prompt_tokens": 0, "completion_tokens": 0}
+    for values in ([counted, none], [none, counted], [counted, {**none, "prompt_tokens": 10}]):
+        events = events_of(chunk({"content": "x"}, "stop"), *(chunk(choices=[], usage=value) for value in values))
+        assert [event.usage for event in of_type(e.UsageUpdate, events)] == [Usage(input=10, output=5)]
+    (update,) = of_type(e.UsageUpdate, events_of(chunk({"content": "x"}, "stop", usage=none)))
+    assert update.usage == Usage(input=0, output=0)
 
 
 def test_writing_counts_with_what_the_upstream_said_beyond_them() -> None:
@@ -76,7 +93,22 @@ def test_an_error_body_and_back() -> None:
     assert DIALECT.status_of(error) == 400
 
 
-@pytest.mark.parametrize("body", ["it broke", ["it broke"], {"message": "it broke"}, {"detail": "it broke"}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("it broke", ["it broke"], {"message": "it broke"}, {"detail": "it broke"}),
+        *(
+            {"errors": ["it broke"]},
+            {"errors": [{"message": "it broke"}]},
+            {"error": {"message": {"text": "it broke"}}},
+        ),
+        *(
+            {"code": 7, "msg": "it broke"},
+            {"status": "error", "message": "it broke"},
+            {"error": {"reason": "it broke"}},
+        ),
+    ],
+)
 def test_error_bodies_of_other_forms(body: Any) -> None:
     error = DIALECT.parse_error(503, body)
     assert (error.message, error.kind) == ("it broke", ErrorKind.OVERLOADED)

@@ -34,7 +34,7 @@ K = ErrorKind
         (403, {"message": "not yours"}, K.PERMISSION, "not yours"),
         (500, {"detail": [{"msg": "odd"}]}, K.SERVER, '[{"msg":"odd"}]'),
         (502, "<html><head><title>Bad  Gateway</title></head></html>", K.BAD_UPSTREAM, "Bad Gateway"),
-        (502, "<p>", K.BAD_UPSTREAM, "the upstream answered with an HTML page"),
+        (502, "<p>", K.BAD_UPSTREAM, "the upstream answered 502 with an HTML or XML page"),
         (503, "", K.OVERLOADED, "overloaded"),
         (429, [{"error": {"message": "wrapped"}}], K.RATE_LIMIT, "wrapped"),
         (0, {"type": "error", "error": {"type": "api_error", "message": "broken"}}, K.SERVER, "broken"),

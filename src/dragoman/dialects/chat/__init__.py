@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.dialects import openai_shapes
 from dragoman.dialects.chat import endpoints
 from dragoman.dialects.chat.adapt import adapt_request
-from dragoman.dialects.chat.check import check
+from dragoman.dialects.chat.check import RULES, check
 from dragoman.dialects.chat.decode import ChatDecoder
 from dragoman.dialects.chat.encode import ChatEncoder
 from dragoman.dialects.chat.errors import parse_error, render_error, status_of
@@ -34,7 +34,8 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
-    traits=Traits(custom_calls=True, call_id_longest=CALL_ID_LONGEST, media=("image/",), signing=False),
+    rules=RULES,
+    traits=Traits(custom_calls=True, call_id_longest=CALL_ID_LONGEST, media=("image/", "audio/"), signing=False),
     base_path=endpoints.BASE_PATH,
     quirks=QUIRKS,
 )

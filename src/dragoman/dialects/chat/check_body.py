@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman.dialects.chat.check_report import FINISHES, TEXTS, Report, check_arguments, check_usage, is_count, is_word
 from dragoman.dialects.chat.wire import BODY
+from dragoman.jsontext import shown
 
 BODY_RULES: dict[str, str] = {
     "chat.body.envelope": "object, id, model and created are read by typed clients",
@@ -29,13 +30,13 @@ class BodyRules:
         need = self._report.need
         need(body.get("object") == BODY, "chat.body.envelope", "body.object", f"{body.get('object')!r}")
         for name in ("id", "model"):
-            need(is_word(body.get(name)), "chat.body.envelope", f"body.{name}", f"{body.get(name)!r:.60}")
+            need(is_word(body.get(name)), "chat.body.envelope", f"body.{name}", shown(body.get(name)))
         need(is_count(body.get("created")), "chat.body.envelope", "body.created", f"{body.get('created')!r}")
         usage = body.get("usage")
         if need(usage is not None, "chat.body.usage", "body.usage", "missing"):
             check_usage(usage, "body.usage", self._report)
         choices = body.get("choices")
-        if need(isinstance(choices, list) and bool(choices), "chat.body.choices", "body.choices", f"{choices!r:.60}"):
+        if need(isinstance(choices, list) and bool(choices), "chat.body.choices", "body.choices", shown(choices)):
             for number, choice in enumerate(choices or ()):
                 self._choice(choice, number)
 
@@ -54,10 +55,10 @@ class BodyRules:
         need("content" in message, "chat.body.message", f"{where}.content", "missing")
         for name in TEXTS:
             held = message.get(name)
-            need(held is None or isinstance(held, str), "chat.body.text", f"{where}.{name}", f"{held!r:.60}")
+            need(held is None or isinstance(held, str), "chat.body.text", f"{where}.{name}", shown(held))
         calls = message.get("tool_calls")
         if calls is not None:
-            need(isinstance(calls, list) and bool(calls), "chat.body.calls", where, f"{calls!r:.60}")
+            need(isinstance(calls, list) and bool(calls), "chat.body.calls", where, shown(calls))
         agrees = (
             finish != "stop"
             if calls
@@ -74,15 +75,15 @@ class BodyRules:
             kind = call.get("type") if isinstance(call, dict) else None
             body = call.get(kind) if kind in ("function", "custom") else None
             if not isinstance(body, dict):
-                self._report.add("chat.body.call", place, f"{call!r:.60}")
+                self._report.add("chat.body.call", place, shown(call))
                 continue
             name = call.get("id")
             fresh = is_word(name) and name not in seen
-            need(fresh, "chat.body.call", f"{place}.id", f"{name!r:.60} is no id, or another call's")
+            need(fresh, "chat.body.call", f"{place}.id", f"{shown(name)} is no id, or another call's")
             seen.add(str(name))
-            need(is_word(body.get("name")), "chat.body.call", f"{place}.{kind}.name", f"{body.get('name')!r:.60}")
+            need(is_word(body.get("name")), "chat.body.call", f"{place}.{kind}.name", shown(body.get("name")))
             text = body.get("arguments" if kind == "function" else "input")
             if not isinstance(text, str):
-                self._report.add("chat.body.call", place, f"{text!r:.60} is no text")
+                self._report.add("chat.body.call", place, f"{shown(text)} is no text")
             elif kind == "function" and over:
                 check_arguments(text, place, self._report)

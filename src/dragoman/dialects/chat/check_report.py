@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman import jsontext
 from dragoman.dialects.contract import Violation
+from dragoman.jsontext import shown
 
 FINISHES = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
@@ -46,14 +47,14 @@ def check_error(error: Any, where: str, report: Report) -> None:
         and is_word(error.get("type"))
         and all(name in error and isinstance(error[name], str | None) for name in ("param", "code"))
     )
-    report.need(sound, "chat.error.shape", where, f"{error!r:.80}")
+    report.need(sound, "chat.error.shape", where, shown(error))
 
 
 def check_usage(usage: Any, where: str, report: Report) -> None:
     """Whole numbers throughout; a total that is a sum."""
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
     sound = isinstance(usage, dict) and all(is_count(usage.get(name)) for name in names)
-    if not report.need(sound, "chat.usage.shape", where, f"{usage!r:.80}"):
+    if not report.need(sound, "chat.usage.shape", where, shown(usage)):
         return
     given, made, total = (usage[name] for name in names)
     report.need(given + made == total, "chat.usage.total", where, f"{given} and {made} are not {total}")
@@ -62,7 +63,7 @@ def check_usage(usage: Any, where: str, report: Report) -> None:
         sound = details is None or (
             isinstance(details, dict) and all(held is None or is_count(held) for held in details.values())
         )
-        report.need(sound, "chat.usage.shape", f"{where}.{name}", f"{details!r:.80}")
+        report.need(sound, "chat.usage.shape", f"{where}.{name}", shown(details))
 
 
 def check_arguments(text: str, where: str, report: Report) -> None:
@@ -70,6 +71,6 @@ def check_arguments(text: str, where: str, report: Report) -> None:
     try:
         value = jsontext.parse(text)
     except ValueError:
-        report.add("chat.call.json", where, f"{text!r:.60} is no JSON")
+        report.add("chat.call.json", where, f"{shown(text)} is no JSON")
         return
-    report.need(isinstance(value, dict), "chat.call.json", where, f"{text!r:.60} is no object")
+    report.need(isinstance(value, dict), "chat.call.json", where, f"{shown(text)} is no object")

@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman.dialects.chat.check_report import FINISHES, TEXTS, Report, check_arguments, check_usage, is_count, is_word
 from dragoman.dialects.chat.wire import CHUNK
+from dragoman.jsontext import shown
 
 STREAM_RULES: dict[str, str] = {
     "chat.chunk.object": "the Python helper skips a chunk of any other object, without a word",
@@ -83,7 +84,7 @@ class StreamRules:
             self._constant(name, value.get(name), where)
         need(not self._counted, "chat.usage.place", where, "a chunk after the usage")
         choices, usage = value.get("choices"), value.get("usage")
-        if not need(isinstance(choices, list), "chat.chunk.choices", where, f"{choices!r:.60}"):
+        if not need(isinstance(choices, list), "chat.chunk.choices", where, shown(choices)):
             choices = []
         if usage is not None:
             self._counted = True
@@ -98,7 +99,7 @@ class StreamRules:
 
     def _constant(self, name: str, value: Any, where: str) -> None:
         sound = is_count(value) if name == "created" else is_word(value)
-        if self._report.need(sound, "chat.chunk.envelope", where, f"{name} is {value!r:.60}"):
+        if self._report.need(sound, "chat.chunk.envelope", where, f"{name} is {shown(value)}"):
             first = self._envelope.setdefault(name, value)
             self._report.need(value == first, "chat.chunk.constant", where, f"{name} is {value!r}, it was {first!r}")
 
@@ -106,7 +107,7 @@ class StreamRules:
 
     def _choice(self, value: Any, seen: set[int], where: str) -> None:
         need = self._report.need
-        if not need(isinstance(value, dict), "chat.chunk.choices", where, f"{value!r:.60}"):
+        if not need(isinstance(value, dict), "chat.chunk.choices", where, shown(value)):
             return
         index = value.get("index")
         if not need(is_count(index), "chat.choice.index", where, f"{index!r}"):
@@ -117,12 +118,12 @@ class StreamRules:
         seen.add(index)
         choice = self._choices.setdefault(index, _Choice())
         delta, finish = value.get("delta"), value.get("finish_reason")
-        if not need(isinstance(delta, dict), "chat.choice.delta", where, f"{delta!r:.60}"):
+        if not need(isinstance(delta, dict), "chat.choice.delta", where, shown(delta)):
             delta = {}
         if choice.finish is not None:
             need(finish is None, "chat.finish.again", where, f"{finish!r} after {choice.finish!r}")
             # audio's time of expiry is the one thing that OpenAI sends after the finish
-            need(finish is not None or set(delta) == {"audio"}, "chat.finish.after", where, f"{delta!r:.60}")
+            need(finish is not None or set(delta) == {"audio"}, "chat.finish.after", where, shown(delta))
         self._role(delta.get("role"), first, where)
         self._delta(delta, choice, where)
         if finish is not None:
@@ -138,13 +139,15 @@ class StreamRules:
     def _delta(self, delta: dict[str, Any], choice: _Choice, where: str) -> None:
         for name in TEXTS:
             held = delta.get(name)
-            self._report.need(held is None or isinstance(held, str), "chat.text.type", where, f"{name} is {held!r:.60}")
+            self._report.need(
+                held is None or isinstance(held, str), "chat.text.type", where, f"{name} is {shown(held)}"
+            )
         for name, held in delta.items():
             if name != "tool_calls" and _loose(held):
                 self._report.need(name not in choice.loose, "chat.list.index", where, f"{name} without index")
                 choice.loose.add(name)
         calls = delta.get("tool_calls")
-        if calls is not None and self._report.need(isinstance(calls, list), "chat.call.shape", where, f"{calls!r:.60}"):
+        if calls is not None and self._report.need(isinstance(calls, list), "chat.call.shape", where, shown(calls)):
             for entry in calls:
                 self._call(entry, choice, where)
 
@@ -152,9 +155,7 @@ class StreamRules:
 
     def _call(self, entry: Any, choice: _Choice, where: str) -> None:
         need = self._report.need
-        if not need(
-            isinstance(entry, dict) and is_count(entry.get("index")), "chat.call.shape", where, f"{entry!r:.60}"
-        ):
+        if not need(isinstance(entry, dict) and is_count(entry.get("index")), "chat.call.shape", where, shown(entry)):
             return
         index, known = entry["index"], len(choice.calls)
         need(index in (known - 1, known), "chat.call.index", where, f"call {index} where {known} are known")
@@ -168,14 +169,14 @@ class StreamRules:
             self._opening(entry, name, "custom" if custom else "function", choice, where)
         else:
             silent = entry.get("id") is None and name is None and entry.get("type") in (None, choice.calls[index].kind)
-            need(silent, "chat.call.again", where, f"call {index} is named again: {entry!r:.60}")
+            need(silent, "chat.call.again", where, f"call {index} is named again: {shown(entry)}")
         choice.calls[min(index, len(choice.calls) - 1)].text += text if isinstance(text, str) else ""
 
     def _opening(self, entry: dict[str, Any], name: Any, kind: str, choice: _Choice, where: str) -> None:
         need = self._report.need
         id = entry.get("id")
         sound = is_word(id) and is_word(name) and entry.get("type") == kind
-        need(sound, "chat.call.opening", where, f"{entry!r:.80}")
+        need(sound, "chat.call.opening", where, shown(entry))
         need(all(call.id != id for call in choice.calls), "chat.call.id", where, f"{id!r} is another call's")
         choice.calls.append(_Call(id, kind))
 

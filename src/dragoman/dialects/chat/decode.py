@@ -11,17 +11,19 @@ from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
-from dragoman.canonical.events import FinishReason
+from dragoman.canonical.events import FinishReason, Usage
 from dragoman.dialects.chat.citations import read_sources
 from dragoman.dialects.chat.deltas import DeltaReader
 from dragoman.dialects.chat.errors import error_in, error_text, no_answer, parse_error, unreadable
-from dragoman.dialects.chat.usage import parse_usage
+from dragoman.dialects.chat.usage import parse_usage, without_zeros
 from dragoman.dialects.chat.wire import ENVELOPE_NATIVE, FAILED, FINISH, INTERRUPTED, RENDERED_FINISH
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.sse import DONE, ServerSentEvent
 
 _JSON = dict[str, Any]
+_CONTENT = ("content", "text", "delta", "response", "output_text", "tool_calls")
+"""Members of chunks without choices that hold what has no place there."""
 _LATEST = 1 << 53
 """What is no time, in seconds or in milliseconds."""
 
@@ -34,8 +36,10 @@ class ChatDecoder:
         self._several = assembler.context.choices > 1
         self._choices = {0: DeltaReader(assembler)}
         self._enveloped = False
+        self._usage = Usage()
         self._done = False
         self._answered = False  # by choices, or counts
+        self._ended = False  # by a finish word
 
     # ---- records
 
@@ -45,7 +49,7 @@ class ChatDecoder:
             return
         data = record.data
         if data[:6] == DONE:
-            self._finish_choices()
+            self._finish_choices(whole=True)
             self._done = True
             if self._answered:
                 self._assembler.terminate()
@@ -75,7 +79,7 @@ class ChatDecoder:
             self._assembler.fail(unreadable("the upstream's answer is malformed: not a completion"))
         elif self._chunk(body, "", whole=True):
             if _list(_opened(body).get("choices")):
-                self._finish_choices()
+                self._finish_choices(whole=True)
                 self._assembler.terminate()
             else:
                 self._assembler.fail(no_answer(body))
@@ -84,13 +88,13 @@ class ChatDecoder:
     def finish(self) -> None:
         """The end of the bytes: text that was held comes out."""
         if not self._done:
-            self._finish_choices()
+            self._finish_choices(whole=self._ended)
 
-    def _finish_choices(self) -> None:
+    def _finish_choices(self, *, whole: bool) -> None:
         for index, choice in self._choices.items():
             if self._several:
                 self._assembler.choice(index)
-            choice.finish()
+            choice.finish(whole=whole)
 
     def _unreadable(self, record: ServerSentEvent) -> None:
         """Data that is no JSON: a corrupt chunk, unless it is an event of another kind."""
@@ -119,16 +123,32 @@ class ChatDecoder:
                 self._choice(item, whole)
                 if not usage and (usage := item.get("usage")):
                     self._assembler.quirk("usage-in-choice")
+        if "finish_reason" in value and not self._ended:
+            self._misplaced_finish(value["finish_reason"])
         if not usage and isinstance(groq := value.get("x_groq"), dict):
             usage = groq.get("usage")
-        if usage and (counts := parse_usage(usage)):
+        if usage:
+            self._counts(usage)
+        self._aside(value, event)
+        return True
+
+    def _counts(self, usage: Any) -> None:
+        counts = parse_usage(usage)
+        if counts is not None and (counts := without_zeros(counts, self._usage)) != Usage():
+            self._usage = self._usage.merged(counts)
             self._assembler.usage(counts, usage)
+
+    def _aside(self, value: _JSON, event: str) -> None:
+        """What stands beside the choices: sources of the answer, and what has no place there."""
+        if not value.get("choices") and event in ("", "message"):
+            for name in _CONTENT:
+                if value.get(name):
+                    self._assembler.lose(f"{name} outside of choices")
         if value.get("citations") or value.get("search_results"):
             if self._several:
                 self._assembler.choice(0)
             for citation in read_sources(value):
                 self._choices[0].cite(citation)
-        return True
 
     def _envelope(self, value: _JSON) -> None:
         """Id, model and time come from the first chunk that has them (case ``azure-prompt-filter-first``)."""
@@ -148,12 +168,23 @@ class ChatDecoder:
                 self._choices[index] = DeltaReader(self._assembler)
         self._choices[index].read(item, whole)
         word = item.get("finish_reason")
-        if not word and (word := item.get("finishReason")):
+        if word:
+            self._finish(word)
+        elif word := item.get("finishReason"):
             self._assembler.quirk("finish-camel-case-key")
-        if word and isinstance(word, str) and (word := word.strip()):
+            self._finish(word)
+        elif isinstance(inner := item.get("delta") or item.get("message"), dict) and "finish_reason" in inner:
+            self._misplaced_finish(inner["finish_reason"])
+
+    def _misplaced_finish(self, word: Any) -> None:
+        """A finish word inside the delta, or beside the choices."""
+        if word:
+            self._assembler.quirk("member-misplaced")
             self._finish(word)
 
-    def _finish(self, word: str) -> None:
+    def _finish(self, word: Any) -> None:
+        if not isinstance(word, str) or not (word := word.strip()):
+            return
         folded = word.lower()
         if folded in FAILED:
             message = f"the upstream ended its answer with an error: {word}"
@@ -166,6 +197,7 @@ class ChatDecoder:
                 self._assembler.quirk("finish-unknown-word")
             elif RENDERED_FINISH[reason] != word:
                 self._assembler.quirk("finish-foreign-word")
+            self._ended = True
             self._assembler.finish(reason or FinishReason.STOP, word)
 
 

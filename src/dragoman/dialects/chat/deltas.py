@@ -8,6 +8,7 @@ import msgspec
 
 from dragoman.canonical import events as e
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.chat.audio import AudioReader
 from dragoman.dialects.chat.citations import read_annotation
 from dragoman.dialects.chat.reasoning import Detail, continues, parse_reasoning, read_detail
 from dragoman.dialects.chat.wire import NAME, REASONING, split_data_url, thought_signature
@@ -29,12 +30,14 @@ class DeltaReader:
         self._marked = False  # the content before was marked as thought
         self._by_delta = False  # a delta said something: messages only repeat
         self._called = False  # by ``tool_calls``: ``function_call`` only repeats
+        self._called_beside = False  # by such calls that stood outside of the deltas
         self._spoke = False
         self._block: int | None = None  # which reasoning block, where details tell them apart
         self._detail: Detail | None = None
         self._told: list[str] = []  # reasoning of the open block that came in a field of its own
         self._logprobs: _JSON | None = None  # of text that is still held
         self._images: set[str] = set()
+        self._audio: AudioReader | None = None
         self._cited: set[object] = set()
         self._sources: list[e.Citation] = []  # that came before any text
 
@@ -44,12 +47,30 @@ class DeltaReader:
         if logprobs and isinstance(logprobs, dict):
             self._logprobs = logprobs if self._logprobs is None else _joined_logprobs(self._logprobs, logprobs)
         delta = item.get("delta")
-        if isinstance(delta, dict) and self._delta(delta, whole):
+        said = isinstance(delta, dict) and self._delta(delta, whole)
+        if said:
             self._by_delta = True
-            return
-        message = item.get("message")
-        if isinstance(message, dict) and not self._by_delta and self._delta(message, whole) and not whole:
-            self._assembler.quirk("message-instead-of-delta")
+        elif isinstance(message := item.get("message"), dict) and not self._by_delta:
+            said = self._delta(message, whole)
+            if said and not whole:
+                self._assembler.quirk("message-instead-of-delta")
+        if type(delta) is not dict or "text" in item or "tool_calls" in item:
+            self._beside(item, whole, said=said or self._by_delta)
+
+    def _beside(self, item: _JSON, whole: bool, *, said: bool) -> None:
+        """Text and calls that stand in the choice itself, unless the deltas and messages tell them."""
+        found: _JSON = {}
+        texts = (text for name in ("delta", "message", "text") if isinstance(text := item.get(name), str))
+        if not said and (text := next(filter(None, texts), "")):
+            found["content"] = text
+        if (calls := item.get("tool_calls")) and (not self._called or self._called_beside):
+            found["tool_calls"] = calls
+            self._called_beside = True
+        if found:
+            self._assembler.quirk("member-misplaced")
+            self._delta(found, whole)
+        if item.get("delta") and not isinstance(item["delta"], dict | str):
+            self._assembler.lose("a delta that is no object")
 
     def cite(self, citation: e.Citation) -> None:
         """A source: each one once, as servers repeat them on every chunk (case ``citations-top-level``)."""
@@ -62,13 +83,15 @@ class DeltaReader:
         else:
             self._sources.append(citation)
 
-    def finish(self) -> None:
-        """The answer is over: what was held comes out."""
+    def finish(self, *, whole: bool) -> None:
+        """The answer is over: what was held comes out. ``whole``: as far as is known it was not cut."""
         if rest := self._snapshot.finish():
             self._split(rest)
         if self._snapshot.latched:
             self._assembler.quirk("content-cumulative")
         self._release()
+        if self._audio is not None:
+            self._sound(self._audio, whole)
         self._cite_held()
         if self._logprobs is not None:
             self._assembler.lose("logprobs")
@@ -91,7 +114,7 @@ class DeltaReader:
             self._assembler.text(refusal, refusal=True)
         calls, legacy = delta.get("tool_calls"), delta.get("function_call")
         if calls:
-            self._calls(calls if isinstance(calls, list) else [calls], whole)
+            self._calls(_entries(calls), whole)
         elif isinstance(legacy, dict) and legacy and not self._called:
             self._legacy_call(legacy)
         aside = self._aside(delta)
@@ -106,10 +129,23 @@ class DeltaReader:
         for image in images if isinstance(images, list) else ():
             self._image(image)
         if audio:
-            self._assembler.lose("audio")
+            self._audio = self._audio or AudioReader()
+            self._audio.feed(audio)
         if signature := thought_signature(delta.get("extra_content")):
             self._assembler.sign_text(_passed_on(signature))
         return bool(annotations or images or audio)
+
+    def _sound(self, audio: AudioReader, whole: bool) -> None:
+        """The sound, if it is whole. Where no other text came its transcript is the text; chat clients have it beside
+        the sound."""
+        media = audio.media() if whole else None
+        if (transcript := audio.transcript) and not self._spoke:
+            self._spoke = True
+            self._assembler.text(transcript, native={"transcript": True} if media is not None else None)
+        if media is not None:
+            self._assembler.media(media)
+        elif audio.begun:
+            self._assembler.lose("audio")
 
     def _image(self, image: Any) -> None:
         value = image.get("image_url") if isinstance(image, dict) else image
@@ -270,6 +306,8 @@ class DeltaReader:
         self._called = True
         for place, entry in enumerate(entries):
             if not isinstance(entry, dict):
+                if entry:
+                    self._assembler.lose("a call that is no object")
                 continue
             custom = entry.get("type") == "custom" or isinstance(entry.get("custom"), dict)
             body = entry.get("custom" if custom else "function")
@@ -305,6 +343,13 @@ def _text_of(value: Any) -> str:
         members = (value.get(name) for name in ("text", "thinking", "summary", "content"))
         return next((text for member in members if (text := _text_of(member))), "")
     return ""
+
+
+def _entries(calls: Any) -> list[Any]:
+    """The calls of a list, of an object whose keys are their indexes, or a lone one."""
+    if isinstance(calls, dict) and all(key.isdecimal() for key in calls):
+        return [{"index": key, **entry} if isinstance(entry, dict) else entry for key, entry in calls.items()]
+    return calls if isinstance(calls, list) else [calls]
 
 
 def _signature(entry: _JSON) -> Opaque | None:

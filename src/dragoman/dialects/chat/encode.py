@@ -12,6 +12,7 @@ from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical import events as e
+from dragoman.dialects.chat.audio import render_audio
 from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.errors import render_error
 from dragoman.dialects.chat.reasoning import render_details
@@ -47,6 +48,7 @@ class _Choice:
         "summary",
         "text",
         "thoughts",
+        "voice",
         "wrapper",
     )
 
@@ -64,6 +66,7 @@ class _Choice:
         self.details = 0
         self.annotations = 0
         self.images = 0
+        self.voice = ""  # the id of what is said aloud
         self.signed = False
 
 
@@ -111,8 +114,10 @@ class ChatEncoder(StreamEncoder):
 
     def text_delta(self, event: e.TextDelta) -> None:
         choice = self._choices[self.choice]
-        choice.length += len(event.text)
         native = event.native
+        if native is not None and self._own and native.get("transcript"):
+            return  # it goes out with the sound
+        choice.length += len(event.text)
         if native is not None and self._own and (logprobs := native.get("logprobs")):
             tail = b'},"logprobs":' + jsontext.render(logprobs) + _TAIL[1:]
             self.out.append(choice.text + jsontext.quoted(event.text) + tail)
@@ -194,8 +199,12 @@ class ChatEncoder(StreamEncoder):
         """A tool that the upstream ran has no form here: what it found is in the text."""
 
     def media(self, event: e.Media) -> None:
-        image = render_image(event)
-        if image is not None:
+        if event.media_type.startswith("audio/"):
+            choice = self._opened()
+            choice.voice = choice.voice or self.context.ids("audio_")
+            if audio := render_audio([event], choice.voice, self.context.now):
+                self._delta(choice, b'"audio":', audio)
+        elif image := render_image(event):
             choice = self._opened()
             self._delta(choice, b'"images":', [{**image, "index": choice.images}])
             choice.images += 1

@@ -36,7 +36,7 @@ def error_in(value: dict[str, Any], event: str = "") -> Error | None:
     if not _SIGNS.isdisjoint(value):
         if _means(value.get("error")) or (value.get("type") == "error" and not value.get("choices")):
             return parse_error(0, value)
-        if not event.replace("message", "") and not (value.get("choices") or value.get("usage")) and _is_bare(value):
+        if event in ("", "message") and not (value.get("choices") or value.get("usage")) and _is_bare(value):
             return parse_error(0, value)
         answer = value.get("base_resp")  # MiniMax; 0 is success
         if isinstance(answer, dict) and answer.get("status_code") not in (None, 0, "0", ""):

@@ -39,6 +39,9 @@ _MEMBERS = frozenset(
     }
 )
 
+_UNHELD = ("annotations", "audio", "images")
+"""Members of an assistant's message that only the server that made them understands."""
+
 
 def history_arguments(value: Any) -> str:
     """The arguments of an earlier call as the text of a JSON object, whatever they are."""
@@ -134,7 +137,7 @@ class HistoryReader:
         parts += content
         if isinstance(refusal := message.get("refusal"), str) and refusal:
             parts.append(Refusal(text=refusal))
-        self.unknown += [f"{self._place('assistant')}.{name}" for name in ("audio", "images") if message.get(name)]
+        self.unknown += [f"{self._place('assistant')}.{name}" for name in _UNHELD if message.get(name)]
         calls = message.get("tool_calls")
         if calls is not None and not isinstance(calls, list):
             raise refuse("expected a list", f"{where}.tool_calls")

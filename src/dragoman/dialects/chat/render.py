@@ -25,7 +25,6 @@ _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "l
 _FORMLESS = {
     "top_k": "no parameter of chat completions",
     "metadata": "chat completions take it for stored answers only",
-    "cache_key": "only some servers take it",
 }
 """Members of the canonical request that are not written, and why."""
 
@@ -42,7 +41,7 @@ def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
     body |= render_tools(request, facts, losses)
     _render_limit(body, request, facts, losses)
     _render_sampling(body, request, facts, losses)
-    _render_options(body, request, losses)
+    _render_options(body, request, facts, losses)
     if effort := _effort(request.reasoning, facts):
         body["reasoning_effort"] = effort
     if request.output is not None:
@@ -86,7 +85,7 @@ def _render_sampling(body: JSON, request: Request, facts: Facts, losses: list[Lo
             body[name] = value
 
 
-def _render_options(body: JSON, request: Request, losses: list[Loss]) -> None:
+def _render_options(body: JSON, request: Request, facts: Facts, losses: list[Loss]) -> None:
     if request.choices > 1:
         body["n"] = request.choices
     if request.stop:
@@ -99,6 +98,11 @@ def _render_options(body: JSON, request: Request, losses: list[Loss]) -> None:
             body["service_tier"] = request.service_tier
         else:
             losses.append(Loss("service_tier", "another vendor's tiers"))
+    if request.cache_key is not None:
+        if facts.reasoning_model:  # OpenAI's own; Groq, Cerebras and others refuse it (zed-industries/zed#36215)
+            body["prompt_cache_key"] = request.cache_key
+        else:
+            losses.append(Loss("cache_key", "many servers refuse it"))
     losses += [Loss(name, reason) for name, reason in _FORMLESS.items() if getattr(request, name) not in (None, {})]
 
 

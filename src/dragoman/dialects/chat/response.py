@@ -14,6 +14,7 @@ from dragoman.canonical.response import (
     TextBlock,
     ToolCallBlock,
 )
+from dragoman.dialects.chat.audio import render_audio
 from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.usage import render_usage
@@ -43,7 +44,7 @@ def declared_custom(request: Request | None) -> frozenset[str]:
 
 
 def render_image(media: e.Media) -> JSON | None:
-    """An image as OpenRouter's clients read it; ``None`` for sound, which has no form of its own here."""
+    """An image as OpenRouter's clients read it; ``None`` for what is none."""
     if not media.media_type.startswith("image/"):
         return None
     url = data_url(media.media_type, media.data) if media.data is not None else media.url
@@ -59,19 +60,27 @@ def render_response(response: Response, context: EncodeContext) -> JSON:
         "object": BODY,
         "created": response.created or context.now,
         "model": response.model or context.model,
-        "choices": [_choice(choice, number, custom) for number, choice in enumerate(response.choices)],
+        "choices": [_choice(choice, number, custom, context) for number, choice in enumerate(response.choices)],
         "usage": render_usage(response.usage, native),
         **own_members(response.native, response.origin),
     }
 
 
-def _choice(choice: Choice, index: int, custom: frozenset[str]) -> JSON:
+def _choice(choice: Choice, index: int, custom: frozenset[str], context: EncodeContext) -> JSON:
+    message = _message(choice.blocks, custom)
+    if sounds := [block for block in choice.blocks if isinstance(block, e.Media)]:
+        message |= _audio(sounds, context)
     return {
         "index": index,
-        "message": _message(choice.blocks, custom),
+        "message": message,
         "logprobs": _logprobs(choice) if choice.origin == NAME else None,
         "finish_reason": RENDERED_FINISH[choice.finish],
     }
+
+
+def _audio(sounds: list[e.Media], context: EncodeContext) -> JSON:
+    audio = render_audio(sounds, context.ids("audio_"), context.now)
+    return {} if audio is None else {"audio": audio}
 
 
 def _logprobs(choice: Choice) -> JSON | None:
@@ -89,7 +98,7 @@ def _logprobs(choice: Choice) -> JSON | None:
 
 def _message(blocks: tuple[Block, ...], custom: frozenset[str]) -> JSON:
     calls = [_call(block, custom) for block in blocks if isinstance(block, ToolCallBlock)]
-    texts = [block for block in blocks if isinstance(block, TextBlock)]
+    texts = [block for block in blocks if isinstance(block, TextBlock) and not _is_transcript(block, blocks)]
     said = [block.text for block in texts if not block.refusal]
     refused = "".join(block.text for block in texts if block.refusal)
     thoughts = [block for block in blocks if isinstance(block, ReasoningBlock)]
@@ -109,6 +118,12 @@ def _message(blocks: tuple[Block, ...], custom: frozenset[str]) -> JSON:
     if extra := next((extra for block in texts if (extra := extra_content(block.signature))), None):
         message["extra_content"] = extra
     return message | {name: held for name, held in lists.items() if held}
+
+
+def _is_transcript(block: TextBlock, blocks: tuple[Block, ...]) -> bool:
+    """Whether a chat server said the text aloud: its clients get it beside the sound."""
+    aloud = any(native.get("transcript") for native in block.native)
+    return aloud and any(isinstance(other, e.Media) and other.origin == NAME for other in blocks)
 
 
 def _annotations(texts: list[TextBlock]) -> list[JSON]:

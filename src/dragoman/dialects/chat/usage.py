@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import msgspec
 
 from dragoman.canonical.events import Usage
 
 _MOST = 1 << 53
 """No count of tokens, and no number that every client reads."""
 
+_DIGITS = re.compile("[0-9]{1,16}")
+
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+_OTHER_DETAILS = ("input_tokens_details", "output_tokens_details")
 
 
 def _count(value: Any) -> int | None:
     """A whole number that is not negative, whatever it is written as."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         return None
     return int(value) if isinstance(value, int) or value.is_integer() else None
@@ -36,9 +44,12 @@ def parse_usage(value: Any) -> Usage | None:
     """
     if not isinstance(value, dict) or not value:
         return None
-    prompt, completion = (_object(value.get(name)) for name in _DETAILS)
+    prompt, completion = (
+        _object(value.get(name) or value.get(other)) for name, other in zip(_DETAILS, _OTHER_DETAILS, strict=True)
+    )
     cached = _first(prompt.get("cached_tokens"), value.get("prompt_cache_hit_tokens"), value.get("cached_tokens"))
-    given, made = _count(value.get("prompt_tokens")), _count(value.get("completion_tokens"))
+    given = _first(value.get("prompt_tokens"), value.get("input_tokens"))
+    made = _first(value.get("completion_tokens"), value.get("output_tokens"))
     thought = _first(completion.get("reasoning_tokens"), value.get("reasoning_tokens"))
     if thought and made is not None and _count(value.get("total_tokens")) == (given or 0) + made + thought:
         made += thought
@@ -50,6 +61,13 @@ def parse_usage(value: Any) -> Usage | None:
         reasoning=thought,
     )
     return None if usage == Usage() else usage
+
+
+def without_zeros(usage: Usage, before: Usage) -> Usage:
+    """The counts without zeros where more was counted before: totals never fall, such a zero says nothing."""
+    fields = usage.__struct_fields__
+    empty = {name: None for name in fields if getattr(usage, name) == 0 and getattr(before, name)}
+    return msgspec.structs.replace(usage, **empty) if empty else usage
 
 
 def render_usage(usage: Usage | None, native: dict[str, Any] | None = None) -> dict[str, Any]:

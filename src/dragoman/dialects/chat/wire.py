@@ -38,6 +38,8 @@ FINISH: dict[str, FinishReason] = {
     "max_length": _F.LENGTH,
     "model_length": _F.LENGTH,
     "model_context_window_exceeded": _F.LENGTH,
+    "context_length": _F.LENGTH,
+    "truncated": _F.LENGTH,
     "content_filter": _F.CONTENT_FILTER,
     "content_filtered": _F.CONTENT_FILTER,
     "sensitive": _F.CONTENT_FILTER,
@@ -48,6 +50,8 @@ FINISH: dict[str, FinishReason] = {
     "prohibited_content": _F.CONTENT_FILTER,
     "spii": _F.CONTENT_FILTER,
     "refusal": _F.CONTENT_FILTER,
+    "refused": _F.CONTENT_FILTER,
+    "blocked": _F.CONTENT_FILTER,
     "guardrail_intervened": _F.CONTENT_FILTER,
     "pause_turn": _F.PAUSED,
 }
@@ -64,6 +68,10 @@ INTERRUPTED = frozenset(
         "interrupted",
         "timeout",
         "incomplete",
+        "failed",
+        "internal_error",
+        "engine_overloaded",
+        "preempted",
     }
 )
 """Words of a server that broke off: what came is half an answer."""
@@ -105,6 +113,7 @@ QUIRKS: dict[str, str] = {
     "finish-foreign-word": "the finish was a word of another dialect",
     "finish-unknown-word": "the finish was an unknown word, and was read as stop",
     "legacy-function-call": "the call had the form from before tool_calls",
+    "member-misplaced": "text, calls or the finish stood outside of the object that should hold them",
     "message-instead-of-delta": "chunks carried messages in place of deltas",
     "thought-mark": "thoughts stood in the content, with a mark beside it",
     "usage-in-choice": "the usage stood inside a choice",

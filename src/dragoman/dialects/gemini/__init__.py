@@ -6,7 +6,7 @@ from dragoman.canonical.request import Audio, Document, Image, Text
 from dragoman.dialects.contract import Dialect, Members, Traits
 from dragoman.dialects.gemini import endpoints
 from dragoman.dialects.gemini.adapt import adapt_request
-from dragoman.dialects.gemini.check import check
+from dragoman.dialects.gemini.check import RULES, check
 from dragoman.dialects.gemini.counting import adapt_count, render_count
 from dragoman.dialects.gemini.decode import Decoder
 from dragoman.dialects.gemini.encode import Encoder
@@ -35,6 +35,7 @@ DIALECT = Dialect(
     authorize=endpoints.authorize,
     client_headers=endpoints.client_headers,
     check=check,
+    rules=RULES,
     members=Members(history="contents", choice="toolConfig"),
     traits=Traits(
         media=("image/", "audio/", "video/"),

@@ -18,6 +18,7 @@ from dragoman.dialects.gemini.wire import (
     WITH_CALLS,
     as_object,
 )
+from dragoman.jsontext import shown
 
 RULES: dict[str, str] = {
     "gemini.body.empty": "an answer needs at least one chunk",
@@ -220,7 +221,7 @@ class AnswerRules:
         if "thoughtSignature" in part:
             signature = part["thoughtSignature"]
             good = isinstance(signature, str) and is_base64(signature)
-            report.need(good, "gemini.part.signature", where, f"thoughtSignature is {signature!r:.60}")
+            report.need(good, "gemini.part.signature", where, f"thoughtSignature is {shown(signature)}")
         for kind in kinds:
             self._data(kind, part[kind], thought is True, candidate, where)
 
@@ -246,7 +247,7 @@ class AnswerRules:
         legal = isinstance(name, str) and _NAME.fullmatch(name) is not None
         report.need(legal, "gemini.call.name", where, f"name is {name!r}")
         args = call.get("args")
-        report.need(isinstance(args, dict), "gemini.call.args", where, f"args is {args!r:.60}")
+        report.need(isinstance(args, dict), "gemini.call.args", where, f"args is {shown(args)}")
         whole = "partialArgs" not in call and "willContinue" not in call
         report.need(whole, "gemini.call.pieces", where, "partialArgs or willContinue")
         if "id" in call:

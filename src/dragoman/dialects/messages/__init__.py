@@ -6,7 +6,7 @@ from dragoman.canonical.request import Document, Image, Text
 from dragoman.dialects.contract import Dialect, Traits
 from dragoman.dialects.messages import endpoints, wire
 from dragoman.dialects.messages.betas import fit_headers
-from dragoman.dialects.messages.check import check
+from dragoman.dialects.messages.check import RULES, check
 from dragoman.dialects.messages.decode import MessagesDecoder
 from dragoman.dialects.messages.encode import MessagesEncoder
 from dragoman.dialects.messages.errors import parse_error, render_error, status_of
@@ -32,6 +32,7 @@ DIALECT = Dialect(
     authorize=endpoints.authorize,
     client_headers=endpoints.client_headers,
     check=check,
+    rules=RULES,
     traits=Traits(
         call_id=wire.CALL_ID_PATTERN,
         tool_name_longest=128,

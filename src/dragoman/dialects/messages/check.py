@@ -17,6 +17,7 @@ from typing import Any
 from dragoman.dialects.contract import Violation
 from dragoman.dialects.messages.check_rules import (
     CALLS,
+    RULES,
     Report,
     check_block,
     check_envelope,
@@ -26,6 +27,9 @@ from dragoman.dialects.messages.check_rules import (
     is_count,
     is_direct,
 )
+from dragoman.jsontext import shown
+
+__all__ = ["RULES", "check"]
 
 JSON = dict[str, Any]
 
@@ -149,7 +153,7 @@ class _Stream:
             return
         value = _parsed(data)
         if not isinstance(value, dict):
-            self._report.add("event.json", where, f"data is no JSON object: {data[:60]!r}")
+            self._report.add("event.json", where, f"data is no JSON object: {shown(data)}")
             return
         kind = value.get("type")
         if not name:
@@ -179,7 +183,7 @@ class _Stream:
             half = block is self._blocks[-1] and (self._state is _S.DEAD or reason in _CUT)
             if block.kind in CALLS and block.said and not half:
                 sound = isinstance(_parsed(block.said), dict)
-                report.need(sound, "tool.json", block.where, f"the input is no JSON object: {block.said[:60]!r}")
+                report.need(sound, "tool.json", block.where, f"the input is no JSON object: {shown(block.said)}")
 
     def _advance(self, where: str, kind: str) -> None:
         following = _TRANSITIONS.get((self._state, kind))

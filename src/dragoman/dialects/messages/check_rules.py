@@ -20,6 +20,48 @@ _TEXTS = {"text": ("text",), "thinking": ("thinking",), "redacted_thinking": ("d
 _CACHE_COUNTS = ("cache_creation_input_tokens", "cache_read_input_tokens")
 
 
+RULES: dict[str, str] = {
+    "messages.frame.encoding": "bodies are UTF-8",
+    "messages.frame.data": "an event has data",
+    "messages.frame.field": "an event has the fields event and data, and no other",
+    "messages.frame.unfinished": "a conforming reader drops an event that no blank line ends",
+    "messages.event.done": "this dialect has no [DONE]",
+    "messages.event.json": "data is one JSON object",
+    "messages.event.unnamed": "the official SDKs skip an event without an event field",
+    "messages.event.misnamed": "the event field says the type of the data",
+    "messages.event.type": "the type is one of the dialect's events",
+    "messages.order": "events come in the order that the dialect gives them",
+    "messages.end": "an answer ends with message_stop or an error, else it looks cut",
+    "messages.message.shape": "a message has id, model, type, role and content",
+    "messages.message-delta.shape": "a message_delta has a delta",
+    "messages.start.content": "content is an empty list at the start",
+    "messages.start.stop-reason": "an answer has not stopped when it starts",
+    "messages.block.index": "blocks are numbered from 0 without a gap, or JS clients lose the input",
+    "messages.block.shape": "a block has the members of its type",
+    "messages.block.type": "some clients refuse a block of a type that they do not know",
+    "messages.block.not-empty": "clients drop text in the start of a block",
+    "messages.delta.index": "a delta names the block that is open",
+    "messages.delta.type": "a delta fits its block",
+    "messages.delta.shape": "a delta has the member of its type",
+    "messages.signature": "a signature comes once, is not empty, and ends its block",
+    "messages.text.empty": "a text block without text is refused on replay",
+    "messages.tool.id": "ids of calls differ, and are of letters, digits, dashes and underscores, or they are refused on replay",
+    "messages.tool.name": "a tool's name is one that the API takes",
+    "messages.tool.input": "the input of a call comes in deltas, or as an object in a whole body",
+    "messages.tool.json": "the deltas of an input join to one JSON object",
+    "messages.stop-reason.word": "stop_reason is one of the dialect's words",
+    "messages.stop-reason.changed": "a stop reason stays what it was",
+    "messages.stop-reason.calls": "agents go by the stop reason: tool_use if and only if there are calls of the client's tools",
+    "messages.stop-sequence": "stop_sequence is there with the stop reason of that name, and with no other",
+    "messages.usage.shape": "counts are whole numbers; null makes the AI SDK throw",
+    "messages.usage.decreasing": "output_tokens never falls",
+    "messages.error.shape": "an error has type error, and in it a type and a message",
+    "messages.error.type": "the type of an error is a documented one",
+    "messages.body.json": "a whole body is one JSON object",
+}
+"""Each rule, and what happens where it is broken."""
+
+
 class Report:
     """The violations found so far."""
 
@@ -27,7 +69,10 @@ class Report:
         self.found: list[Violation] = []
 
     def add(self, rule: str, where: str, message: str) -> None:
-        self.found.append(Violation(f"messages.{rule}", where, message))
+        name = f"messages.{rule}"
+        if name not in RULES:
+            raise KeyError(name)
+        self.found.append(Violation(name, where, message))
 
     def need(self, holds: bool, rule: str, where: str, message: str) -> None:
         if not holds:

@@ -7,7 +7,7 @@ from dragoman.dialects import openai_shapes
 from dragoman.dialects.contract import Dialect, Members, Traits
 from dragoman.dialects.responses import endpoints
 from dragoman.dialects.responses.adapt import adapt_request
-from dragoman.dialects.responses.check import check
+from dragoman.dialects.responses.check import RULES, check
 from dragoman.dialects.responses.counting import adapt_count, render_count
 from dragoman.dialects.responses.decode import ResponsesDecoder
 from dragoman.dialects.responses.encode import ResponsesEncoder
@@ -37,6 +37,7 @@ DIALECT = Dialect(
     authorize=openai_shapes.authorize,
     client_headers=openai_shapes.client_headers,
     check=check,
+    rules=RULES,
     members=Members(history="input"),
     traits=Traits(
         media=("image/",),

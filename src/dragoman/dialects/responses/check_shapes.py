@@ -10,6 +10,7 @@ from typing import Any
 
 from dragoman.dialects.contract import Violation
 from dragoman.dialects.responses.wire import CLIENT_CALLS, JSON
+from dragoman.jsontext import shown
 
 RULES: dict[str, str] = {
     "responses.framing": "an event is two lines, event and data, and a blank line; comments stand alone",
@@ -181,7 +182,7 @@ def check_done_status(item: JSON, report: Report) -> None:
 def check_arguments(item: JSON, report: Report) -> None:
     if item["type"] == "function_call" and item.get("status") == "completed":
         sound = isinstance(parse_strict(str(item.get("arguments"))), dict)
-        report.need(sound, "responses.call.arguments", f"arguments are {item.get('arguments')!r:.80}")
+        report.need(sound, "responses.call.arguments", f"arguments are {shown(item.get('arguments'))}")
 
 
 def check_usage(usage: Any, report: Report) -> None:

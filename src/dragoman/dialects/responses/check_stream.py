@@ -21,6 +21,7 @@ from dragoman.dialects.responses.check_shapes import (
     parse_strict,
 )
 from dragoman.dialects.responses.wire import CLIENT_CALLS, JSON
+from dragoman.jsontext import shown
 
 _ENDS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 _OPENINGS = ("response.created", "response.queued", "response.in_progress")
@@ -306,7 +307,7 @@ class _Stream:
             text.pieces.append(data["delta"])
             return
         same = data[member] == "".join(text.pieces)
-        self.report.need(same, "responses.text.whole", f"{data[member]!r:.60} is not what the deltas said")
+        self.report.need(same, "responses.text.whole", f"{shown(data[member])} is not what the deltas said")
         text.done = data[member]
 
 
@@ -334,7 +335,7 @@ def check_stream(data: bytes) -> list[Violation]:
         if all(line.startswith(b":") for line in lines):
             continue
         named = len(lines) == 2 and lines[0].startswith(b"event: ") and lines[1].startswith(b"data: ")
-        if not report.need(named, "responses.framing", f"{block!r:.60}"):
+        if not report.need(named, "responses.framing", shown(block)):
             continue
         value = parse_strict(lines[1][6:])
         if report.need(isinstance(value, dict), "responses.json", "the data is no JSON object"):
