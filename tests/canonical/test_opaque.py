@@ -17,6 +17,7 @@ PROOFS = st.builds(
     st.sampled_from(("signature", "encrypted", "redacted")),
     st.text(),
     st.none() | st.text(),
+    st.none() | st.just("chat"),
 )
 
 
@@ -54,6 +55,12 @@ def test_other_texts_are_no_seals(text: str) -> None:
 )
 def test_almost_seals(raw: bytes) -> None:
     assert unseal(base64.b64encode(raw).decode()) is None
+
+
+def test_a_proof_goes_home_to_the_server_that_gave_it() -> None:
+    """OpenRouter passes Anthropic's signatures on, and wants them back; Anthropic has never seen this client."""
+    assert Opaque("messages", "signature", "U0lH").home == "messages"
+    assert Opaque("messages", "signature", "U0lH", via="chat").home == "chat"
 
 
 def test_a_proof_of_the_clients_own_dialect_is_not_taken_for_a_seal() -> None:

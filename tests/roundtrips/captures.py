@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from dragoman import dialects
-from dragoman.dialects.contract import UpstreamRequest
+from dragoman.dialects.contract import Facts, UpstreamRequest
 from dragoman.translate import Exchange
 from tests.asking import CLIENTS
 from tests.corpus.crossing import NOW
@@ -40,9 +40,9 @@ class Capture(msgspec.Struct, frozen=True, eq=False):
     def __repr__(self) -> str:
         return self.name
 
-    def sent(self, upstream: str) -> UpstreamRequest:
+    def sent(self, upstream: str, facts: Facts | None = None) -> UpstreamRequest:
         """What an upstream of this dialect gets. Raises ``InvalidRequest``."""
-        exchange = Exchange(dialects.get(self.dialect), dialects.get(upstream), seed="capture", now=NOW)
+        exchange = Exchange(dialects.get(self.dialect), dialects.get(upstream), seed="capture", now=NOW, facts=facts)
         if "/models/" not in self.path:
             return exchange.request(self.body, "m")
         model, _, verb = self.path.partition("/models/")[2].partition(":")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,14 +25,20 @@ def there() -> Iterator[tuple[str, StrictUpstream]]:
 def test_five_turns(sdk: type[SDK], upstream: str, stream: bool, there: tuple[str, StrictUpstream]) -> None:
     url, served = there
     before, served.refusals = served.requests[upstream], []
-    talk = sdk(url)
-    talk.wishes = sdk.thinking
-    turns = _talked(talk, f"{upstream}/m", stream=stream)
+    turns = _talked(_thinking(sdk, url), f"{upstream}/m", stream=stream)
     assert served.refusals == []
     assert served.requests[upstream] - before == len(CITIES)
     assert [tuple(call.arguments["city"] for call in turn.calls) for turn in turns] == list(CITIES)
     assert [turn.text for turn in turns if turn.text] == list(ANSWERS)
     assert [turn.finish for turn in turns] == [sdk.called if cities else sdk.over for cities in CITIES]
+
+
+@cache
+def _thinking(sdk: type[SDK], url: str) -> SDK:
+    """One client for all sessions: making one takes longer than asking it."""
+    talk = sdk(url)
+    talk.wishes = sdk.thinking
+    return talk
 
 
 def _talked(talk: SDK, model: str, *, stream: bool) -> list[Turn]:
@@ -53,7 +60,7 @@ def test_the_upstream_is_strict(sdk: type[SDK], upstream: str, there: tuple[str,
     """Within a dialect the client's own mistakes reach it, and it tells."""
     url, served = there
     served.refusals = []
-    talk = sdk(url)
+    talk = _thinking(sdk, url)
     history = [talk.user(QUESTIONS[0]), *talk.results([(Call("call_9", "get_weather", {}), "18 C")])]
     with pytest.raises(talk.failure):
         talk.turn(f"{upstream}/m", history, ["get_weather"], stream=False)

@@ -55,6 +55,7 @@ def test_all_rounds_are_one_legal_answer_with_summed_usage() -> None:
         order.advance(event)
     assert said(events) == "ABC"
     assert e.UsageUpdate(e.Usage(input=600, output=60)) in events
+    assert (tools.ran, tools.rounds) == ({"docs__search": 2}, 3)
     assert end_of(events).finish is e.FinishReason.STOP
 
 

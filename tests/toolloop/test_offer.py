@@ -19,7 +19,10 @@ def test_the_clients_tool_wins_its_name() -> None:
 
 
 def test_two_servers_whose_names_meet() -> None:
-    tools = [GatewayTool(server="a", name="b__c", offered="a__b__c"), GatewayTool(server="a__b", name="c", offered="a__b__c")]
+    tools = [
+        GatewayTool(server="a", name="b__c", offered="a__b__c"),
+        GatewayTool(server="a__b", name="c", offered="a__b__c"),
+    ]
     assert list(Offer(asked(), tools).tools) == ["a__b__c", "a__b__c_2"]
 
 

@@ -7,7 +7,9 @@ from dragoman.canonical import request as q
 from dragoman.toolloop.loop import LoopLimits, Outcome, ToolLoop
 from dragoman.toolloop.offer import GatewayTool, Offer
 
-SEARCH = GatewayTool(server="docs", name="search", offered="docs__search", description="Finds.", schema={"type": "object"})
+SEARCH = GatewayTool(
+    server="docs", name="search", offered="docs__search", description="Finds.", schema={"type": "object"}
+)
 CLIENT_TOOL = q.Tool(name="get_weather", schema={"type": "object"})
 
 

@@ -275,6 +275,17 @@ async def test_nobody_reads() -> None:
     assert line.told == ["hold", "go on"]
 
 
+async def test_a_reader_that_was_woken_and_takes_its_time() -> None:
+    line = Line()
+    reading = asyncio.ensure_future(line.bring(HEAD).read())
+    await asyncio.sleep(0)
+    for _ in range(3):
+        line.bring(chunk(b"x" * (HELD_BYTES // 2)))
+    assert line.told == ["hold"]
+    assert len(await reading) == HELD_BYTES // 2 * 3
+    assert line.told == ["hold", "go on"]
+
+
 async def test_a_held_connection_is_given_back_reading() -> None:
     line = Line()
     line.bring(HEAD, chunk(b"x" * 2 * HELD_BYTES), LAST)

@@ -56,7 +56,7 @@ def test_what_was_cut_is_not_whole(encoding: str, packed: bytes) -> None:
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "gzip"])
 def test_what_cannot_be_read(encoding: str) -> None:
     unpacker = Unpacker(encoding)
-    with pytest.raises(ValueError, match="encoding|header"):
+    with pytest.raises(ValueError, match=r"encoding|header"):
         unpacked(unpacker, b"abc", 1)
 
 

@@ -189,10 +189,10 @@ class HttpAnswer:
             elif self._sink is not None:
                 self._pour(self._sink)
                 return
-        if self._waiter is None:
+        if self._waiter is None or self._waiter.done():  # a reader that was woken may take its time too
             self._hold(len(data))
         else:
-            self._wake()
+            self._waiter.set_result(None)
 
     def _count_barren(self, size: int) -> None:
         self._barren += size

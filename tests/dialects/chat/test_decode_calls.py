@@ -19,6 +19,7 @@ from .driving import (
     events_of,
     events_of_body,
     of_type,
+    text_of,
     whole,
 )
 

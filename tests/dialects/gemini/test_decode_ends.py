@@ -10,6 +10,8 @@ from dragoman.canonical import events as e
 from dragoman.canonical.errors import ErrorKind
 from dragoman.canonical.events import FinishReason, Usage
 from dragoman.dialects.gemini import DIALECT
+from dragoman.streaming.answer import AnswerAssembler, DecodeContext
+from dragoman.streaming.ids import Ids
 from dragoman.streaming.sse import ServerSentEvent
 
 from .driving import Upstream, answer, call, calls, chunk, end, error, of, reasoning, text, whole
@@ -361,3 +363,13 @@ def test_quirks_are_declared() -> None:
     upstream.says(chunk({"functionCall": {"name": "f", "willContinue": True}}), b"[DONE]")
     ours = {slug for slug in upstream.assembler.quirks if slug.startswith("gemini-")}
     assert ours == set(DIALECT.quirks)
+
+
+def test_the_end_of_a_stream_of_another_dialect_is_no_end() -> None:
+    """An answer without candidates never looks finished, whatever word stands behind it."""
+    assembler = AnswerAssembler(DecodeContext(origin="gemini", ids=Ids("seed")))
+    decoder = DIALECT.decoder(assembler)
+    decoder.decode(ServerSentEvent("", b'{"choices":[{"index":0,"delta":{"content":"Hi"}}]}'))
+    decoder.decode(ServerSentEvent("", b"[DONE]"))
+    (failure,) = assembler.take()
+    assert isinstance(failure, e.ResponseError)

@@ -97,10 +97,7 @@ class Decoder:
     def decode_body(self, body: Any) -> None:
         """A whole answer (or an array of chunks), already parsed."""
         self._value(camel_case(body))
-        if not self._spoke:
-            self._assembler.fail(unreadable("the upstream's answer holds no candidates"))
-        self._conclude()
-        self._assembler.terminate()
+        self._terminate()
 
     def finish(self) -> None:
         """The bytes are over."""
@@ -111,12 +108,18 @@ class Decoder:
     def _unreadable(self, record: ServerSentEvent) -> None:
         if record.data.strip() == DONE:
             self._assembler.quirk("gemini-done")
-            self._conclude()
-            self._assembler.terminate()
+            self._terminate()
         elif record.event == "error":
             self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
         else:
             self._assembler.fail(unreadable("the upstream sent an event that is not JSON"))
+
+    def _terminate(self) -> None:
+        """The proven end of an answer, if one came: chunks of another dialect are none."""
+        if not self._spoke:
+            self._assembler.fail(unreadable("the upstream's answer holds no candidates"))
+        self._conclude()
+        self._assembler.terminate()
 
     def _value(self, value: Any) -> None:
         if isinstance(value, list):
