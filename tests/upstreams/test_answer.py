@@ -241,7 +241,11 @@ async def test_a_packed_body(cut: int) -> None:
     assert max(map(len, pieces)) <= 1 << 16
 
 
-@pytest.mark.parametrize(("name", "body"), [("br", b"abc"), ("gzip", b"abc"), ("gzip", gzip.compress(b"abc")[:-4])])
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [("br", b"abc"), ("gzip", b"abc"), ("gzip", gzip.compress(b"abc")[:-4])],
+    ids=["unknown", "rubbish", "cut"],
+)
 async def test_a_packed_body_that_cannot_be_read(name: str, body: bytes) -> None:
     """The head is known all the same: its status may be all that matters."""
     head = f"HTTP/1.1 503 Oh\r\ncontent-encoding: {name}\r\ncontent-length: {len(body)}\r\n\r\n"

@@ -46,7 +46,9 @@ def test_what_is_read(encoding: str, packed: bytes, cut: int) -> None:
     assert unpacker.whole
 
 
-@pytest.mark.parametrize(("encoding", "packed"), [("gzip", gzip.compress(TEXT)), ("deflate", bare(TEXT))])
+@pytest.mark.parametrize(
+    ("encoding", "packed"), [("gzip", gzip.compress(TEXT)), ("deflate", bare(TEXT))], ids=["gzip", "bare"]
+)
 def test_what_was_cut_is_not_whole(encoding: str, packed: bytes) -> None:
     unpacker = Unpacker(encoding)
     unpacked(unpacker, packed[:-9], 10)
