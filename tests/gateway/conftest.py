@@ -17,6 +17,7 @@ from dragoman.gateway.settings import Limits, Secret, Settings, StateSettings, T
 from dragoman.gateway.turn import Service
 from dragoman.upstreams.interface import UpstreamError
 from dragoman.upstreams.scripted import ScriptedAnswer, ScriptedUpstream
+from tests.loops import Loops, loops
 
 Play = Callable[[UpstreamRequest], ScriptedAnswer | UpstreamError]
 
@@ -75,6 +76,10 @@ class Lab:
 
 def _always(answer: ScriptedAnswer | UpstreamError) -> Play:
     return lambda _: answer
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Loops:
+    return loops(item, "test_sockets")
 
 
 @pytest.fixture

@@ -72,6 +72,8 @@ AT_A_NORMAL_END: dict[str, tuple[list[str], Outcome, str | None]] = {
     "cumulative, behind": (['{"ci', '{"city":', '{"city"', PARIS], Outcome(PARIS, True), "args-cumulative"),
     "cumulative, then suffixes": (['{"ci', '{"city":', '"Paris"}'], Outcome(PARIS, True), "args-cumulative"),
     "cumulative, then no JSON": (['{"ci', '{"city":', "}"], Outcome('{"city":}', True, False), "args-not-json"),
+    "cumulative, double": (['"{\\"ci', '"{\\"city\\":', '"{\\"city\\":\\"Paris\\"}"'], Outcome(PARIS, True), "args-double-encoded"),
+    "cumulative, double, cut at a backslash": (['"{', '"{\\', '"{\\', '"{\\"a\\":1}"'], Outcome('{"a":1}', True), "args-double-encoded"),
     "starts like the buffer": (['{"', '{":1}'], Outcome('{"{":1}', True), None),  # control
     "repeated fragment": (['{"a":"', "ha", "ha", '"}'], Outcome('{"a":"haha"}', True), None),  # control
     "an object in itself": (['{"a":', '{"a":1}', "}"], Outcome('{"a":{"a":1}}', True), None),

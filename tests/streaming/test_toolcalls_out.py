@@ -79,7 +79,8 @@ LEGAL = re.compile("[a-zA-Z0-9_-]+")
         (["get_weather:0", "b"], [aliases.alias("get_weather:0"), "b"]),
         (["a", "b"], ["a", "b"]),
         ([aliases.alias("x:0"), "x:0"], [aliases.alias("x:0"), None]),  # unique within the answer
-        (["é", " "], [aliases.alias("é"), aliases.alias(" ")]),
+        (["é", "a b"], [aliases.alias("é"), aliases.alias("a b")]),
+        (["a", " "], ["a", None]),  # a blank id is none
     ],
 )
 def test_an_illegal_id_gets_an_alias(ids: list[str], expected: list[str | None]) -> None:

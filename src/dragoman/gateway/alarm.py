@@ -24,6 +24,7 @@ class Alarm:
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.Handle | None = None
         self._at = 0.0
+        self._cancelled_before = 0
         self._rang = False
 
     @property

@@ -155,8 +155,12 @@ def _sound(data: str, kind: str, **beside: Any) -> e.Media:
     ],
 )
 def test_sound_comes_whole_and_its_transcript_is_the_text(pieces: list[str], data: str, kind: str) -> None:
-    deltas = [{"audio": {"id": "a_1"}}, *({"audio": {"data": piece}} for piece in pieces)]
-    last = [{"audio": {"transcript": "Hi"}}, {"audio": {"transcript": "."}}, {"audio": {"expires_at": 9}}]
+    deltas: list[dict[str, Any]] = [{"audio": {"id": "a_1"}}, *({"audio": {"data": piece}} for piece in pieces)]
+    last: list[dict[str, Any]] = [
+        {"audio": {"transcript": "Hi"}},
+        {"audio": {"transcript": "."}},
+        {"audio": {"expires_at": 9}},
+    ]
     events = events_of(*[chunk(delta) for delta in (*deltas, *last)], chunk({}, "stop"))
     assert (text_of(events), of_type(e.Media, events)) == ("Hi.", [_sound(data, kind, id="a_1", expires_at=9)])
     beside = events_of(*[chunk(delta) for delta in (*deltas, *last)], chunk({"content": "Hello"}, "stop"))
