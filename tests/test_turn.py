@@ -1,10 +1,16 @@
-"""When may an upstream be asked again? Its headers say so in two ways (RFC 9110, 10.2.3)."""
+"""One upstream turn: what a limit leaves of it, and when the upstream may be asked again."""
 
 from __future__ import annotations
 
 import pytest
 
-from dragoman.turn import retry_after
+from dragoman import dialects
+from dragoman.canonical import events as e
+from dragoman.streaming.answer import DecodeContext
+from dragoman.streaming.body import StreamLimits
+from dragoman.streaming.ids import Ids
+from dragoman.turn import UpstreamTurn, retry_after
+from tests.streaming.building import awkward, texts_of
 
 NOW = 1_792_567_600  # 2026-10-21 07:26:40 UTC
 
@@ -29,4 +35,28 @@ NOW = 1_792_567_600  # 2026-10-21 07:26:40 UTC
     ],
 )
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    """Its headers say so in two ways (RFC 9110, 10.2.3)."""
     assert retry_after(headers, NOW) == seconds
+
+
+def said(word: str) -> bytes:
+    return b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n' % word.encode()
+
+
+@pytest.mark.parametrize(
+    ("limits", "text", "fault"),
+    [
+        (StreamLimits(event=60), "abc", "an event of more than 60 bytes"),
+        (StreamLimits(answer=3 * len(said("a"))), "abc", "more than 141 bytes"),
+        (StreamLimits(answer=3 * len(said("a")) - 1), "ab", "more than 140 bytes"),
+    ],
+)
+def test_what_came_before_a_limit_counts_in_any_cut(limits: StreamLimits, text: str, fault: str) -> None:
+    for pieces in awkward(said("a") + said("b") + said("c") + said("d" * 60) + said("e")):
+        turn = UpstreamTurn(dialects.get("chat"), DecodeContext(origin="chat", ids=Ids("seed")), limits, NOW)
+        turn.receive_head(200, {})
+        events = [event for piece in pieces for event in turn.receive_data(piece)]
+        assert texts_of(events) == text
+        assert isinstance(events[-1], e.ResponseError)
+        assert fault in events[-1].error.message
+        assert turn.finished
