@@ -126,8 +126,6 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Its servers take freeform tools; else they are declared as functions with one text argument."""
     custom_calls: bool = False
     """Its clients take calls of freeform tools."""
-    namespaces: bool = False
-    """Tools may stand in namespaces."""
     alternate: bool = False
     """User and assistant take turns, and the user begins."""
     system_turns: bool = True

@@ -44,7 +44,6 @@ DIALECT = Dialect(
         call_id_longest=CALL_ID_LONGEST,
         custom_tools=True,
         custom_calls=True,
-        namespaces=True,
         result_parts=(Text, Image, Document),
     ),
     base_path=endpoints.BASE_PATH,
