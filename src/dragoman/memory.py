@@ -91,6 +91,8 @@ class AnswerRecorder:
         """More of the answer."""
         for event in events:
             match event:
+                case e.ResponseStart():
+                    self._reasoning = []  # each upstream turn has its own
                 case e.ReasoningDelta(text):
                     self._text.append(text)
                 case e.ReasoningStart(summary):

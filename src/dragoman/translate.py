@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,9 +29,10 @@ from dragoman.streaming.body import StreamLimits
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
 from dragoman.toolloop.loop import GatewayCall, LoopLimits, LoopState, Outcome, ToolLoop
-from dragoman.toolloop.native import spliced
-from dragoman.toolloop.offer import GatewayTool, Offer, relaxed
-from dragoman.toolloop.past import PastAnswers, completed
+from dragoman.toolloop.native import Splicer
+from dragoman.toolloop.offer import GatewayTool, relaxed
+from dragoman.toolloop.past import PastAnswer, PastAnswers, question_of
+from dragoman.toolloop.prepared import prepared
 from dragoman.turn import UpstreamTurn
 
 _TOLD = 20
@@ -111,17 +113,23 @@ class Exchange:
         ``echo``: members that the answer repeats (``EncodeContext``). Raises ``InvalidRequest``.
         """
         parsed = self.client.parse_request(body, path_model, path_stream)
-        self._body = body
-        self._offer = Offer(parsed, self._tools)
-        asked = completed(parsed, self._past, self._scope, self._now)
-        self._rewritten = asked is not parsed
-        self._asked = self._offer.added_to(msgspec.structs.replace(asked, model=upstream_model))
+        self._prepared = prepared(
+            body,
+            parsed,
+            self.upstream,
+            self._facts,
+            tools=self._tools,
+            past=self._past,
+            scope=self._scope,
+            now=self._now,
+        )
+        self._asked = msgspec.structs.replace(self._prepared.request, model=upstream_model)
         made, known = self._render(())
-        self.losses = made.losses
-        if self._strict and made.losses:
-            raise InvalidRequest(_lossy(made.losses))
-        if self._offer.tools:
-            self._loop = ToolLoop(self._offer, self._loop_limits)
+        self.losses = self._prepared.of_client(made.losses)
+        if self._strict and self.losses:
+            raise InvalidRequest(_lossy(self.losses))
+        if offer := self._prepared.offer:
+            self._loop = ToolLoop(offer, self._loop_limits, Ids(f"{self._seed}:runs"))
         self._begin(parsed, known, streaming=parsed.stream, array=array, echo=echo)
         return made
 
@@ -130,19 +138,14 @@ class Exchange:
         asked = self._asked
         if turns:
             asked = msgspec.structs.replace(asked, tool_choice=relaxed(asked.tool_choice))
-        if self.client is self.upstream:
-            body = self._body
-            if self._offer.tools or self._rewritten:
-                body = spliced(
-                    body,
-                    asked,
-                    self.upstream,
-                    self._facts,
-                    offer=self._offer,
-                    turns=turns,
-                    rewritten=self._rewritten,
-                )
-            return self.upstream.adapt_request(body, asked, self._facts), identities(asked)
+        if self.native:
+            body, losses = self._prepared.body, self._prepared.losses
+            if turns:
+                splicer = Splicer(self.upstream, self._facts)
+                body = splicer.with_turns(body, asked, turns, choose=asked.tool_choice != self._asked.tool_choice)
+                losses += tuple(splicer.losses)
+            made = self.upstream.adapt_request(body, asked, self._facts)
+            return msgspec.structs.replace(made, losses=losses + made.losses), identities(asked)
         asked = msgspec.structs.replace(asked, messages=asked.messages + tuple(turns))
         if self._memory is not None:
             asked = reminded(asked, self._memory, self._scope, self.upstream.name, self._now)
@@ -164,6 +167,7 @@ class Exchange:
     ) -> None:
         self._request = request
         self._turns = 0
+        self._dropped, self._quirks = Counter[str](), Counter[str]()
         self._next_turn(tools)
         encoding = EncodeContext(
             model=request.model if request is not None else "",
@@ -223,22 +227,28 @@ class Exchange:
             raise LocalProtocolError("no tool of the gateway's was called")
         self._answer.add(self._loop.fold(outcomes))
         if self._loop.state is LoopState.OVER:
-            self._keep()
+            self._keep(self._loop)
             return None
         made, known = self._render(self._loop.messages)
+        self.losses = tuple(dict.fromkeys((*self.losses, *self._prepared.of_client(made.losses))))
+        self._dropped.update(self._turn.dropped)
+        self._quirks.update(self._turn.quirks)
         self._next_turn(known)
         return made
 
-    def stop_tools(self) -> None:
-        """The time for tools is over: the answer ends where it stands, visibly."""
+    def stop_tools(self, failure: Error | None = None) -> None:
+        """The time for tools is over: the answer ends where it stands, visibly, or in this failure."""
         if self._loop is not None and self._loop.state is LoopState.RUNNING:
-            self._answer.add(self._loop.stop())
+            self._answer.add(self._loop.stop(failure))
+            self._keep(self._loop)
 
-    def _keep(self) -> None:
+    def _keep(self, loop: ToolLoop) -> None:
         """Keeps the turns of an answer in which the gateway ran tools, for the client's next request."""
-        if self._loop is not None and self._loop.runs:
-            ids = (*self._loop.handed_over, *self._loop.shown)
-            self._past.keep(self._scope, ids, self._loop.messages, self._now)
+        shown = loop.shown if self.client.traits.runs_shown else ()
+        if loop.runs and self._request is not None:
+            question = question_of(self._request.messages)
+            answer = PastAnswer(messages=tuple(loop.messages), question=question, origin=self.upstream.name)
+            self._past.keep(self._scope, (*loop.handed_over, *shown), answer, self._now)
 
     # ---- the answer
 
@@ -285,12 +295,12 @@ class Exchange:
     @property
     def dropped(self) -> dict[str, int]:
         """Content of the upstream's answer that had no form on the way, and how often."""
-        return {**self._turn.dropped, **self._answer.losses}
+        return dict(self._dropped + Counter(self._turn.dropped) + Counter(self._answer.losses))
 
     @property
     def quirks(self) -> dict[str, int]:
         """How often each oddity of the upstream was repaired, by its slug."""
-        return self._turn.quirks
+        return dict(self._quirks + Counter(self._turn.quirks))
 
     def receive_head(self, status: int, headers: Mapping[str, str]) -> None:
         """The upstream's status and headers (names in lower case)."""
@@ -326,7 +336,7 @@ class Exchange:
         if self._loop is not None and events:
             events = self._loop.receive(events)
             if self._loop.state is LoopState.OVER:
-                self._keep()
+                self._keep(self._loop)
         self._answer.add(events)
 
 

@@ -67,7 +67,7 @@ def test_python(block: Block, demo: str, tmp_path: Path) -> None:
 def test_console(block: Block, demo: str, tmp_path: Path) -> None:
     if "curl" in block.text and shutil.which("curl") is None:
         pytest.skip("there is no curl here")
-    commands, shown = _session(block.text.replace(DEMO, demo))
+    commands, shown = session(block.text.replace(DEMO, demo))
     for name, text in block.files:
         (tmp_path / name).write_text(text, "utf-8")
     done = subprocess.run(
@@ -85,7 +85,7 @@ def test_console(block: Block, demo: str, tmp_path: Path) -> None:
         assert matches(expected, real), f"$ {command}\n{real}"
 
 
-def _session(text: str) -> tuple[list[str], list[str]]:
+def session(text: str) -> tuple[list[str], list[str]]:
     """The commands of a console, and what the page shows after each."""
     before, *pieces = _COMMAND.split(text)
     assert not before

@@ -34,10 +34,13 @@ def test_gateway_calls_are_kept_from_the_client_and_run() -> None:
 def test_results_are_shown_and_the_upstream_is_asked_again() -> None:
     tools = loop()
     tools.receive(turn(call("docs__search", "c1", '{"query":"x"}')))
-    assert tools.fold([found("21 degrees")]) == [
+    shown = tools.fold([found("21 degrees")])
+    (id,) = (event.id for event in shown if isinstance(event, e.ToolRun))
+    assert shown == [
         e.ResponseStart(id="r"),
-        e.ToolRun(id="c1", server="docs", name="search", arguments='{"query":"x"}', output="21 degrees"),
+        e.ToolRun(id=id, server="docs", name="search", arguments='{"query":"x"}', output="21 degrees"),
     ]
+    assert tools.shown == [id]
     assert tools.state is LoopState.ASKING
     model, results = tools.messages
     assert model.parts == (q.ToolCall(id="c1", name="docs__search", arguments='{"query":"x"}'),)
@@ -57,6 +60,27 @@ def test_all_rounds_are_one_legal_answer_with_summed_usage() -> None:
     assert e.UsageUpdate(e.Usage(input=600, output=60)) in events
     assert (tools.ran, tools.rounds) == ({"docs__search": 2}, 3)
     assert end_of(events).finish is e.FinishReason.STOP
+
+
+def test_what_only_the_origin_counts_is_told_of_a_single_turn() -> None:
+    counted = e.UsageUpdate(e.Usage(input=1, output=2), {"queue_time": 3}, "chat")
+    end = e.ResponseEnd(finish=e.FinishReason.STOP)
+    tools = loop()
+    assert tools.receive([e.ResponseStart(), *text("A"), counted, end])[-2:] == [counted, end]
+    tools = loop()
+    tools.receive(turn(call("docs__search", "c1"), usage=(10, 1)))
+    tools.fold([found()])
+    assert tools.receive([e.ResponseStart(), *text("A"), counted, end])[-2] == e.UsageUpdate(
+        e.Usage(input=11, output=3), origin="chat"
+    )
+
+
+def test_calls_of_the_same_id_are_shown_apart() -> None:
+    tools = loop()
+    for _ in range(2):
+        tools.receive(turn(call("docs__search", "search:0")))
+        tools.fold([found()])
+    assert len(set(tools.shown)) == 2
 
 
 def test_a_mixed_turn_runs_ours_and_hands_theirs_over() -> None:
@@ -101,6 +125,13 @@ def test_out_of_time_ends_visibly() -> None:
     tools = loop()
     tools.receive(turn(text("Hm"), call("docs__search", "c1")))
     assert end_of(tools.stop()).finish is e.FinishReason.LENGTH
+
+
+def test_out_of_time_with_a_failure() -> None:
+    tools, failure = loop(), Error(kind=ErrorKind.OVERLOADED, message="stopped")
+    tools.receive(turn(text("Hm"), call("docs__search", "c1")))
+    assert tools.stop(failure) == [e.ResponseError(failure)]
+    assert tools.state is LoopState.OVER
 
 
 def test_a_failure_ends_the_loop() -> None:

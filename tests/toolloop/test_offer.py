@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dragoman.canonical import request as q
 from dragoman.toolloop.offer import GatewayTool, Offer, relaxed
 from tests.toolloop.turns import CLIENT_TOOL, SEARCH, asked
@@ -24,6 +26,20 @@ def test_two_servers_whose_names_meet() -> None:
         GatewayTool(server="a__b", name="c", offered="a__b__c"),
     ]
     assert list(Offer(asked(), tools).tools) == ["a__b__c", "a__b__c_2"]
+
+
+def test_a_number_fits_into_the_longest_name() -> None:
+    name = "docs__" + "x" * 58
+    tool = GatewayTool(server="docs", name="x", offered=name)
+    assert list(Offer(asked(q.Tool(name=name)), [tool]).tools) == ["docs__" + "x" * 56 + "_2"]
+
+
+def test_several_answers_are_offered_nothing() -> None:
+    assert Offer(msgspec.structs.replace(asked(), choices=2), [SEARCH]).tools == {}
+
+
+def test_where_the_upstream_holds_the_conversation_nothing_is_offered() -> None:
+    assert Offer(msgspec.structs.replace(asked(), bound=("previous_response_id",)), [SEARCH]).tools == {}
 
 
 def test_none_offers_nothing() -> None:

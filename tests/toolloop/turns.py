@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dragoman.canonical import events as e
 from dragoman.canonical import request as q
+from dragoman.streaming.ids import Ids
 from dragoman.toolloop.loop import LoopLimits, Outcome, ToolLoop
 from dragoman.toolloop.offer import GatewayTool, Offer
 
@@ -19,7 +20,7 @@ def asked(*tools: q.Tool, choice: q.ToolChoice | None = None) -> q.Request:
 
 
 def loop(**limits: int) -> ToolLoop:
-    return ToolLoop(Offer(asked(CLIENT_TOOL), [SEARCH]), LoopLimits(**limits))
+    return ToolLoop(Offer(asked(CLIENT_TOOL), [SEARCH]), LoopLimits(**limits), Ids("runs"))
 
 
 def text(said: str) -> list[e.Event]:

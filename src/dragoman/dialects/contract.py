@@ -138,14 +138,20 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """What its clients take of what models draw or say: beginnings of media types."""
     signing: bool = True
     """Its servers verify proofs of reasoning, unless the upstream's facts say otherwise."""
+    runs_shown: bool = False
+    """Its clients are shown the calls that the gateway ran, and give them back in their histories."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a request body of the dialect has its history, its tools, and the choice among them."""
+    """Where a request body of the dialect has its history, its tools, and the choice among them (a path)."""
 
     history: str = "messages"
     tools: str = "tools"
-    choice: str = "tool_choice"
+    choice: tuple[str, ...] = ("tool_choice",)
+    proofs: tuple[str, str] | None = None
+    """A list, and the word in it that asks for the proofs with which reasoning can go back."""
+    counted: str | None = None
+    """What may hold all of a request in a body that asks for its tokens."""
 
 
 class Crossing(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,9 +27,8 @@ from dragoman.gateway.turn import OpenTurns, Service
 from dragoman.memory import MemoryLimits, ReasoningMemory
 from dragoman.streaming.body import StreamLimits
 from dragoman.toolloop.loop import LoopLimits
-from dragoman.toolloop.past import PastAnswers
+from dragoman.toolloop.past import PastAnswers, PastLimits
 from dragoman.toolsets.registry import Toolbox
-from dragoman.toolsets.settings import LoopBounds
 
 _MIB = 1 << 20
 _ANSWERING = (Operation.GENERATE, Operation.COUNT_TOKENS)
@@ -73,7 +72,7 @@ class Gateway:
                 MemoryLimits(entries=memory.calls, bytes=int(memory.mib * _MIB), age=memory.hours * 3600)
             ),
             store=self._store,
-            tools=_tools(toolbox or Toolbox(), settings.tool_loop),
+            tools=_tools(toolbox or Toolbox(), settings),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -191,10 +190,11 @@ def _where(bug: BaseException) -> str:
     return type(bug).__name__ + place
 
 
-def _tools(toolbox: Toolbox, bounds: LoopBounds) -> GatewayTools:
+def _tools(toolbox: Toolbox, settings: Settings) -> GatewayTools:
+    bounds, turns = settings.tool_loop, settings.limits.turns
     return GatewayTools(
         toolbox=toolbox,
         limits=LoopLimits(rounds=bounds.rounds, error_rounds=bounds.error_rounds),
         total=bounds.total,
-        past=PastAnswers(),
+        past=PastAnswers(PastLimits(answers=turns.answers, bytes=int(turns.mib * _MIB), age=turns.hours * 3600)),
     )

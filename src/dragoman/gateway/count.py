@@ -6,6 +6,7 @@ Servers that only speak a dialect in part have no counter: what they say to that
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -13,12 +14,17 @@ import msgspec
 
 from dragoman import counting, jsontext
 from dragoman.canonical.errors import Error, ErrorKind, invalid_request
+from dragoman.canonical.request import Request
 from dragoman.dialects.contract import UpstreamRequest
 from dragoman.exceptions import InvalidRequest
 from dragoman.gateway.client import ClientRequest
 from dragoman.gateway.routes import Match
 from dragoman.gateway.turn import Service
 from dragoman.scrub import scrubbed_error
+from dragoman.toolloop.native import spelled
+from dragoman.toolloop.offer import GatewayTool
+from dragoman.toolloop.past import PastAnswers
+from dragoman.toolloop.prepared import prepared
 from dragoman.upstreams.interface import UpstreamError
 
 _MOST = 1 << 20
@@ -36,13 +42,22 @@ class Count(msgspec.Struct, frozen=True):
     estimated: bool
 
 
-async def counted(service: Service, match: Match, body: JSON, model: str, client: ClientRequest) -> Count:
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gateway would add to the request (``toolloop.prepared``)."""
+
+    tools: Sequence[GatewayTool]
+    past: PastAnswers
+    scope: str
+    now: float
+
+
+async def counted(service: Service, match: Match, body: JSON, model: str, client: ClientRequest, added: Added) -> Count:
     """How many tokens the request has. Raises ``InvalidRequest`` with whatever went wrong."""
+    request, body = _completed(service, match, body, model, added)
     if service.dialect is match.dialect:
-        found = await _by_upstream(service, match, body, model, client)
+        found = await _by_upstream(service, match, body, request, client)
         if found is not None:
             return Count(found, estimated=False)
-    request = match.dialect.parse_request(body, match.model, False)
     for path in request.bound:
         message = f"{path} can be served by its own provider only: send in full what it stands for"
         raise InvalidRequest(invalid_request(message, path))
@@ -53,11 +68,36 @@ async def counted(service: Service, match: Match, body: JSON, model: str, client
     return Count(match.dialect.render_count(tokens), estimated=True)
 
 
-async def _by_upstream(service: Service, match: Match, body: JSON, model: str, client: ClientRequest) -> JSON | None:
+def _completed(service: Service, match: Match, body: JSON, model: str, added: Added) -> tuple[Request, JSON]:
+    """The request as the upstream would get it: canonical, and as a body of the client's dialect."""
+    dialect, facts = match.dialect, service.facts.of(model)
+    asked = dialect.parse_request(body, match.model, False)
+    wrapper = spelled(body, dialect.members.counted) if dialect.members.counted else None
+    wrapped = body.get(wrapper) if wrapper else None
+    inner = wrapped if isinstance(wrapped, dict) else body
+    made = prepared(
+        inner,
+        asked,
+        service.dialect,
+        facts,
+        tools=added.tools,
+        past=added.past,
+        scope=added.scope,
+        now=added.now,
+    )
+    request = msgspec.structs.replace(made.request, model=model)
+    if made.body is inner:
+        return request, body
+    return request, {wrapper: made.body} if wrapper else made.body
+
+
+async def _by_upstream(
+    service: Service, match: Match, body: JSON, request: Request, client: ClientRequest
+) -> JSON | None:
     """What the upstream's counter says; ``None`` if it has none."""
     try:
         async with asyncio.timeout(service.timeouts.first_event):
-            status, answer = await _ask(service, _request(service, match, body, model, client))
+            status, answer = await _ask(service, _request(service, match, body, request, client))
     except UpstreamError as failure:
         raise InvalidRequest(failure.error) from None
     except TimeoutError:
@@ -74,14 +114,14 @@ async def _by_upstream(service: Service, match: Match, body: JSON, model: str, c
     raise InvalidRequest(scrubbed_error(error, service.secrets))
 
 
-def _request(service: Service, match: Match, body: JSON, model: str, client: ClientRequest) -> UpstreamRequest:
-    dialect, facts = match.dialect, service.facts.of(model)
+def _request(service: Service, match: Match, body: JSON, request: Request, client: ClientRequest) -> UpstreamRequest:
+    dialect, model = match.dialect, request.model
+    facts = service.facts.of(model)
     if dialect.adapt_count is None:
         path = match.route.path.removeprefix(dialect.base_path).replace("{model}", quote(model, safe=""))
         made = UpstreamRequest(path=path, body={**body, "model": model} if "model" in body else body)
     else:
-        asked = msgspec.structs.replace(dialect.parse_request(body, match.model, False), model=model)
-        made = dialect.adapt_count(body, asked, facts)
+        made = dialect.adapt_count(body, request, facts)
     own = dialect.forwarded(client.headers, facts)
     return msgspec.structs.replace(made, headers={**made.headers, **own})
 

@@ -29,6 +29,7 @@ from dragoman.gateway.tools import GatewayTools, go_on
 from dragoman.gateway.turn import OpenTurns, Service, Turn, loss_header
 from dragoman.memory import ReasoningMemory
 from dragoman.streaming.body import StreamLimits
+from dragoman.toolloop.offer import GatewayTool
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +75,7 @@ async def _generate(gateway: Services, asked: Asked, targets: Sequence[Target]) 
     """
     began = asyncio.get_running_loop().time()
     record = asked.record
-    await gateway.tools.ready()
+    await gateway.tools.ready(record.model or "")
     conversation = await _conversation(gateway, asked)
     failed: list[Turn] = []
     refused: InvalidRequest | None = None
@@ -106,8 +107,11 @@ async def _count(gateway: Services, asked: Asked, targets: Sequence[Target]) -> 
     target = targets[0]
     service = gateway.services[target.upstream]
     asked.record.upstream = str(target)
-    plan = _plan(asked, conversation, service, target)
-    tokens = await count.counted(service, asked.match, plan.body, target.model, asked.client)
+    await gateway.tools.ready(asked.record.model or "")
+    tools = gateway.tools.offered(asked.record.model or "")
+    plan = _plan(asked, conversation, service, target, tools)
+    added = count.Added(tools=tools, past=gateway.tools.past, scope=asked.scope, now=time.time())
+    tokens = await count.counted(service, asked.match, plan.body, target.model, asked.client, added)
     headers = {"x-dragoman-count": "estimate"} if tokens.estimated else {}
     await asked.reply.whole(200, tokens.body, headers)
 
@@ -119,16 +123,20 @@ async def _conversation(gateway: Services, asked: Asked) -> Conversation | None:
     return await Conversation.open(gateway.store, state, asked.scope, asked.reply.request_id, asked.body)
 
 
-def _plan(asked: Asked, conversation: Conversation | None, service: Service, target: Target) -> Plan:
+def _plan(
+    asked: Asked, conversation: Conversation | None, service: Service, target: Target, tools: Sequence[GatewayTool]
+) -> Plan:
     if conversation is None:
         return Plan(body=asked.body)
-    return conversation.plan(service, service.facts.of(target.model), str(target), asked.match.dialect)
+    facts = service.facts.of(target.model)
+    return conversation.plan(service, facts, str(target), asked.match.dialect, tools=bool(tools))
 
 
 def _turn(gateway: Services, asked: Asked, conversation: Conversation | None, target: Target, began: float) -> Turn:
     """The turn at this target. Raises ``InvalidRequest`` if the request cannot be put to it."""
     service = gateway.services[target.upstream]
-    plan = _plan(asked, conversation, service, target)
+    tools = gateway.tools.offered(asked.record.model or "")
+    plan = _plan(asked, conversation, service, target, tools)
     exchange = translate.Exchange(
         asked.match.dialect,
         service.dialect,
@@ -141,7 +149,7 @@ def _turn(gateway: Services, asked: Asked, conversation: Conversation | None, ta
         scope=asked.scope,
         strict=service.strict or asked.client.headers.get("x-dragoman-strict") in ("1", "true"),
         secrets=service.secrets,
-        tools=gateway.tools.offered(asked.record.model or ""),
+        tools=tools,
         loop=gateway.tools.limits,
         past=gateway.tools.past,
     )

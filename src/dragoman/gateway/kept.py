@@ -2,7 +2,8 @@
 
 Pure rules are the dialect's (``Dialect.state``); the database is ``state``. An answer is kept here unless
 its upstream is of the client's dialect and keeps it itself; then only who made it is kept, since
-an id means something there only (design/requests.md, 7).
+an id means something there only (design/requests.md, 7). An answer for which the gateway may run tools is
+kept here too: to its upstream it is several answers, of which the client knows none.
 """
 
 from __future__ import annotations
@@ -70,16 +71,20 @@ class Conversation:
     def _held(self) -> bool:
         return self._before is not None and self._before.body is not None
 
-    def plan(self, service: Service, facts: Facts, target: str, client: Dialect) -> Plan:
-        """What this target gets. Raises ``InvalidRequest`` if it cannot go on from the answer before."""
+    def plan(self, service: Service, facts: Facts, target: str, client: Dialect, *, tools: bool = False) -> Plan:
+        """What this target gets. Raises ``InvalidRequest`` if it cannot go on from the answer before.
+
+        ``tools``: the gateway has some to offer.
+        """
         keeps_itself = service.dialect is client and not facts.stateless_upstream
         if self._previous is not None and not self._held:
             bound = self._before.target if self._before else target
             if not keeps_itself or bound != target:
                 raise InvalidRequest(self._state.missing(self._previous))
-        if keeps_itself:
+        if keeps_itself and not (tools and not client.parse_request(self._body, None, None).bound):
             return Plan(body=self._body, at_end=self._bind(target) if self._wanted else None)
-        body = self._state.unkept(self._body)
+        # an upstream that keeps answers finds their items by their ids
+        body = self._body if keeps_itself else self._state.unkept(self._body)
         if not self._wanted:
             return Plan(body=body)
         echo = self._state.echo(self._state.new_id(self._seed), self._previous)

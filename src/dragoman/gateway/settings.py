@@ -153,6 +153,14 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     hours: Positive = 24.0
 
 
+class TurnSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of answers in which the gateway ran tools, since clients cannot hold all of it."""
+
+    answers: Count = 10_000
+    mib: Positive = 64.0
+    hours: Positive = 24.0
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """``body_mib``: a client's body; ``event_mib``, ``answer_mib``, ``open_calls``: an upstream's answer."""
 
@@ -161,6 +169,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     answer_mib: Positive = 64.0
     open_calls: Count = 128
     memory: MemorySettings = MemorySettings()
+    turns: TurnSettings = TurnSettings()
 
 
 class Accepts(msgspec.Struct, frozen=True):

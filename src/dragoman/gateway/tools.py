@@ -7,19 +7,19 @@ client's connection warm while tools work.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 import msgspec
 
 from dragoman import translate
-from dragoman.gateway.turn import Turn
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.gateway.turn import STOPPED, Turn
 from dragoman.toolloop.loop import LoopLimits, Outcome
 from dragoman.toolloop.offer import GatewayTool
 from dragoman.toolloop.past import PastAnswers
 from dragoman.toolsets.registry import Toolbox, Wanted
 
 _PATIENCE = 5.0
-"""Seconds that a request waits for tool servers to come up."""
+"""Seconds after the gateway's start in which requests wait for tool servers to come up."""
 
 
 class GatewayTools(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +43,9 @@ class GatewayTools(msgspec.Struct, frozen=True, kw_only=True):
             for tool in self.toolbox.offered(model)
         ]
 
-    async def ready(self) -> None:
+    async def ready(self, model: str) -> None:
         """Waits for tool servers that are still coming up, but not for long; at once when all have had their try."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
-                await self.toolbox.settled()
+        await self.toolbox.ready(model, _PATIENCE)
 
 
 async def go_on(tools: GatewayTools, turn: Turn) -> None:
@@ -57,10 +55,10 @@ async def go_on(tools: GatewayTools, turn: Turn) -> None:
     clock = asyncio.get_running_loop().time
     while exchange.calls:
         began = clock()
-        outcomes = await _outcomes(tools.toolbox, exchange, turn, left)
+        outcomes = await _outcomes(tools.toolbox, exchange, turn, left) if left > 0 else None
         left -= clock() - began
         if outcomes is None:
-            exchange.stop_tools()
+            exchange.stop_tools(Error(kind=ErrorKind.OVERLOADED, message=STOPPED) if turn.stopped.is_set() else None)
             await turn.give()
             break
         request = exchange.receive_outcomes(outcomes)
@@ -72,16 +70,18 @@ async def go_on(tools: GatewayTools, turn: Turn) -> None:
 
 
 async def _outcomes(toolbox: Toolbox, exchange: translate.Exchange, turn: Turn, left: float) -> list[Outcome] | None:
-    """What came of the calls that are due; ``None`` if the time for all tools is over."""
-    if left <= 0:
-        return None
+    """What came of the calls that are due; ``None`` if the gateway is stopped meanwhile."""
     wanted = [Wanted(call.tool.server, call.tool.name, call.arguments) for call in exchange.calls]
     work = asyncio.ensure_future(toolbox.run(wanted, within=left))
+    stopped = asyncio.ensure_future(turn.stopped.wait())
     try:
         while not work.done():
-            await asyncio.wait((work,), timeout=turn.until_due)
+            await asyncio.wait((work, stopped), timeout=turn.until_due, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
+                if stopped.done():
+                    return None
                 await turn.keep_warm()
         return [Outcome(parts=outcome.parts, error=outcome.error) for outcome in work.result()]
     finally:
+        stopped.cancel()
         work.cancel()

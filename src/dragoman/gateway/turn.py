@@ -31,6 +31,8 @@ _REST = 1.0
 """Seconds that an upstream has to end its body after the answer in it is over, to keep the connection."""
 
 
+STOPPED = "the gateway is being stopped"
+
 _LOSS_HEADER = 1000
 """Characters of ``x-dragoman-loss``."""
 
@@ -55,11 +57,16 @@ class OpenTurns:
 
     def __init__(self) -> None:
         self.turns: set[Turn] = set()
-        self.ended = False
+        self.over = asyncio.Event()
+
+    @property
+    def ended(self) -> bool:
+        """Whether turns end at once."""
+        return self.over.is_set()
 
     def end(self) -> None:
         """Ends each with an error; those that come later end at once."""
-        self.ended = True
+        self.over.set()
         for turn in self.turns:
             turn.wake()
 
@@ -168,6 +175,11 @@ class Turn:
         )
 
     @property
+    def stopped(self) -> asyncio.Event:
+        """Set when the gateway ends its open answers."""
+        return self._open_turns.over
+
+    @property
     def until_due(self) -> float | None:
         """Seconds until the client has to hear something while tools run, ``None`` if it never has to."""
         due = min(self._head, self._heartbeat)
@@ -262,7 +274,7 @@ class Turn:
         self._heard = False
         now, times = self._clock(), self.service.timeouts
         if self._open_turns.ended:
-            self._fail(ErrorKind.OVERLOADED, "the gateway is being stopped")
+            self._fail(ErrorKind.OVERLOADED, STOPPED)
         elif now >= self._total:
             self._fail(
                 ErrorKind.UPSTREAM_TIMEOUT, f"the upstream {self.service.name!r} took more than {times.total:g} s"
@@ -320,7 +332,7 @@ class Turn:
         upstream_id = self._headers.get("x-request-id") or self._headers.get("request-id") or ""
         if _REQUEST_ID.match(upstream_id):
             found["x-upstream-request-id"] = upstream_id
-        if runs := self.exchange.tool_runs:
+        if (runs := self.exchange.tool_runs) and not self.exchange.streaming:  # of a stream it is not known yet
             found["x-dragoman-tools"] = str(runs)
         if losses := self.exchange.losses:
             found["x-dragoman-loss"] = loss_header(losses)

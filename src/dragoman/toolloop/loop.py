@@ -23,9 +23,11 @@ import msgspec
 from dragoman.canonical import events as e
 from dragoman.canonical import request as q
 from dragoman.canonical.aliases import original
+from dragoman.canonical.errors import Error
 from dragoman.canonical.response import Block, ReasoningBlock, TextBlock, ToolCallBlock
 from dragoman.exceptions import LocalProtocolError
 from dragoman.streaming.accumulate import Accumulator
+from dragoman.streaming.ids import Ids
 from dragoman.toolloop.offer import GatewayTool, Offer
 
 
@@ -63,15 +65,20 @@ class LoopState(Enum):
     OVER = "over"
 
 
+_DELTAS = frozenset({e.TextDelta, e.ReasoningDelta})
+"""What most of a stream is, and goes on as it is."""
+
+
 class ToolLoop:
     """Follows one client answer over its upstream turns.
 
     ``receive`` takes a turn's events and gives those that the client gets. When ``calls`` is not empty they
     have to be run, and ``fold`` takes their outcomes. Then the state says whether the upstream is asked again,
-    with ``messages`` behind the client's own.
+    with ``messages`` behind the client's own. ``ids`` names the calls that the client is shown: those of
+    the model may come again in the next turn.
     """
 
-    def __init__(self, offer: Offer, limits: LoopLimits) -> None:
+    def __init__(self, offer: Offer, limits: LoopLimits, ids: Ids) -> None:
         self.state = LoopState.ASKING
         self.calls: tuple[GatewayCall, ...] = ()
         self.messages: list[q.Message] = []
@@ -79,20 +86,21 @@ class ToolLoop:
         self.handed_over: tuple[str, ...] = ()
         """The ids of the client's calls in the last turn: its next request brings their results."""
         self.shown: list[str] = []
-        """The ids of the gateway's calls as the client may have seen them."""
+        """The ids of the gateway's calls as the client may have seen them (``ToolRun``)."""
         self.runs = 0
         """How many calls the gateway ran."""
         self.ran: dict[str, int] = {}
         """How often each tool of the gateway's ran, by the name under which the model is offered it."""
         self._offer = offer
         self._limits = limits
+        self._ids = ids
         self._rounds = 1
         self._failing = 0
         self._turn = Accumulator()
         self._candidate = False
         self._start: e.ResponseStart | None = None
         self._started = False
-        self._usage = e.Usage()
+        self._usage: e.UsageUpdate | None = None
         self._end: e.ResponseEnd | None = None
 
     @property
@@ -109,7 +117,10 @@ class ToolLoop:
         self._turn.add(events)
         out: list[e.Event] = []
         for event in events:
-            out += self._seen(event)
+            if type(event) in _DELTAS:
+                out.append(event)
+            else:
+                out += self._seen(event)
         return self._begun(out)
 
     def open(self) -> list[e.Event]:
@@ -133,8 +144,8 @@ class ToolLoop:
                 return []
             case e.ToolCallStart(name=name):
                 self._candidate = name in self._offer.tools
-            case e.UsageUpdate(usage):
-                self._usage = _sum(self._usage, usage)
+            case e.UsageUpdate():
+                self._usage = event if self._usage is None else _sum(self._usage, event)
                 return []
             case e.ResponseEnd():
                 return self._turn_over(event)
@@ -177,8 +188,8 @@ class ToolLoop:
         results: list[q.Part] = []
         for call, outcome in zip(self.calls, outcomes, strict=True):
             results.append(q.ToolResult(id=original(call.id), parts=outcome.parts, error=outcome.error))
-            out.append(_run(call, outcome))
-            self.shown.append(call.id)
+            self.shown.append(self._ids(""))
+            out.append(_run(self.shown[-1], call, outcome))
             self.ran[call.tool.offered] = self.ran.get(call.tool.offered, 0) + 1
         self.messages.append(q.Message(q.Role.USER, tuple(results)))
         self.runs += len(self.calls)
@@ -194,11 +205,14 @@ class ToolLoop:
             self.state = LoopState.ASKING
         return self._begun(out)
 
-    def stop(self) -> list[e.Event]:
-        """The time for tools is over: the answer ends where it stands, visibly."""
+    def stop(self, failure: Error | None = None) -> list[e.Event]:
+        """The time for tools is over: the answer ends where it stands, visibly, or in this failure."""
         if self.state is not LoopState.RUNNING or self._end is None:
             raise LocalProtocolError(f"stopped in state {self.state.value}")
         self.calls = ()
+        if failure is not None:
+            self.state = LoopState.OVER
+            return [e.ResponseError(failure)]
         return self._begun(self._over(_cut(self._end)))
 
     def _over(self, end: e.ResponseEnd) -> list[e.Event]:
@@ -206,8 +220,7 @@ class ToolLoop:
         finish = end.finish
         if finish is e.FinishReason.TOOL_CALLS and not self.handed_over:
             end = _cut(end)
-        known: list[e.Event] = [e.UsageUpdate(self._usage)] if self._usage != e.Usage() else []
-        return [*known, end]
+        return [end] if self._usage is None else [self._usage, end]
 
 
 def _cut(end: e.ResponseEnd) -> e.ResponseEnd:
@@ -215,17 +228,19 @@ def _cut(end: e.ResponseEnd) -> e.ResponseEnd:
     return e.ResponseEnd(finish=e.FinishReason.LENGTH, origin=end.origin)
 
 
-def _sum(one: e.Usage, other: e.Usage) -> e.Usage:
+def _sum(one: e.UsageUpdate, other: e.UsageUpdate) -> e.UsageUpdate:
+    """The counts of two turns. What only the origin counts has no sum that anybody knew."""
+
     def both(name: str) -> int | None:
-        values = [value for usage in (one, other) if (value := getattr(usage, name)) is not None]
+        values = [value for update in (one, other) if (value := getattr(update.usage, name)) is not None]
         return sum(values) if values else None
 
-    return e.Usage(**{name: both(name) for name in e.Usage.__struct_fields__})
+    return e.UsageUpdate(e.Usage(**{name: both(name) for name in e.Usage.__struct_fields__}), origin=other.origin)
 
 
-def _run(call: GatewayCall, outcome: Outcome) -> e.ToolRun:
+def _run(id: str, call: GatewayCall, outcome: Outcome) -> e.ToolRun:
     return e.ToolRun(
-        id=call.id,
+        id=id,
         server=call.tool.server,
         name=call.tool.name,
         arguments=call.arguments,

@@ -20,22 +20,27 @@ class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any] = {}
 
 
+_LONGEST = 64
+"""Characters of a name that every dialect takes."""
+
+
 class Offer:
     """The tools of one exchange that the gateway runs, by the names under which they are offered.
 
-    The client's tool wins its name; the gateway's then gets a number. ``none`` as tool choice offers nothing.
+    The client's tool wins its name; the gateway's then gets a number. Nothing is offered to a client that wants
+    no tool called or several answers, and where the upstream holds a part of the conversation
+    (``Request.bound``): what it holds cannot be told apart from the turns that a loop would add.
     """
 
     def __init__(self, request: Request, tools: Iterable[GatewayTool]) -> None:
         self.tools: dict[str, GatewayTool] = {}
-        choice = request.tool_choice
-        if choice is not None and choice.mode == "none":
+        if not takes_tools(request):
             return
         taken = {tool.name for tool in request.tools}
         for tool in tools:
             name, number = tool.offered, 2
             while name in taken:
-                name, number = f"{tool.offered}_{number}", number + 1
+                name, number = _numbered(tool.offered, number), number + 1
             taken.add(name)
             self.tools[name] = tool
 
@@ -45,6 +50,17 @@ class Offer:
             Tool(name=name, description=tool.description, schema=tool.schema) for name, tool in self.tools.items()
         )
         return msgspec.structs.replace(request, tools=request.tools + offered)
+
+
+def takes_tools(request: Request) -> bool:
+    """Whether the gateway's tools can go with this request."""
+    choice = request.tool_choice
+    return not request.bound and request.choices == 1 and (choice is None or choice.mode != "none")
+
+
+def _numbered(name: str, number: int) -> str:
+    tail = f"_{number}"
+    return name[: _LONGEST - len(tail)] + tail
 
 
 def relaxed(choice: ToolChoice | None) -> ToolChoice | None:

@@ -7,6 +7,7 @@ stops it is an error that the model is told.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 from collections.abc import Sequence
@@ -56,17 +57,31 @@ class Toolbox:
         self.members = tuple(members)
         self._limits = limits or ResultLimits()
         self._checkers: dict[str, tuple[ToolSpec, ArgumentChecker]] = {}
+        self._began: float | None = None
 
     # ---- life
 
     async def start(self) -> None:
-        """All toolsets begin to come up, side by side; none is waited for."""
+        """All toolsets begin to come up, side by side; none is waited for. Once is enough."""
+        if self._began is not None:
+            return
+        self._began = asyncio.get_running_loop().time()
         for member in self.members:
             await member.toolset.start()
 
     async def settled(self) -> None:
         """Returns once the first attempt of each to come up is over, well or not."""
         await asyncio.gather(*(member.toolset.settled() for member in self.members))
+
+    async def ready(self, model: str, patience: float) -> None:
+        """Waits for those that serve this model as ``settled`` does, but no longer than so many seconds from the start."""
+        await self.start()
+        assert self._began is not None
+        if not (waiting := [member.toolset.settled() for member in self.members if member.serves(model)]):
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(self._began + patience):
+                await asyncio.gather(*waiting)
 
     async def aclose(self) -> None:
         """Closes all, side by side."""

@@ -25,6 +25,7 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
     adapted = {**body, "model": request.model}
     losses: list[Loss] = []
     _adapt_usage(adapted, request, facts)
+    _adapt_functions(adapted)
     if facts.reasoning_model:
         if (limit := adapted.pop("max_tokens", None)) is not None:
             adapted.setdefault("max_completion_tokens", limit)
@@ -69,6 +70,18 @@ def _adapt_usage(body: JSON, request: Request, facts: Facts) -> None:
         body["stream_options"] = options
     else:
         body.pop("stream_options", None)
+
+
+def _adapt_functions(body: JSON) -> None:
+    """Functions of the old form as tools, where there are tools too: the two do not go together."""
+    functions, tools = body.get("functions"), body.get("tools")
+    if not isinstance(functions, list) or not isinstance(tools, list):
+        return
+    del body["functions"]
+    body["tools"] = [*({"type": "function", "function": function} for function in functions), *tools]
+    choice = body.pop("function_call", None)
+    if choice is not None:
+        body.setdefault("tool_choice", {"type": "function", "function": choice} if isinstance(choice, dict) else choice)
 
 
 def _adapt_message(message: Any) -> Any:

@@ -120,8 +120,11 @@ def _answer(answer: Answer) -> JSON:
 
 
 def _call(call: ToolCall) -> JSON:
-    function = {"name": call.name, "arguments": call.arguments}
-    entry: JSON = {"id": call.id, "type": "function", "function": function}
+    if call.kind == "custom":
+        entry: JSON = {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+    else:
+        function = {"name": call.name, "arguments": call.arguments}
+        entry = {"id": call.id, "type": "function", "function": function}
     if extra := extra_content(call.signature):
         entry["extra_content"] = extra
     return entry

@@ -36,7 +36,9 @@ DIALECT = Dialect(
     client_headers=endpoints.client_headers,
     check=check,
     rules=RULES,
-    members=Members(history="contents", choice="toolConfig"),
+    members=Members(
+        history="contents", choice=("toolConfig", "functionCallingConfig"), counted="generateContentRequest"
+    ),
     traits=Traits(
         media=("image/", "audio/", "video/"),
         tool_name=r"[A-Za-z_][A-Za-z0-9_.:-]*",

@@ -39,6 +39,7 @@ DIALECT = Dialect(
         alternate=True,
         system_turns=False,
         result_parts=(Text, Image, Document),
+        runs_shown=True,
     ),
     render_count=render_count,
     adapt_count=adapt_count,

@@ -16,7 +16,7 @@ from dragoman.dialects.responses.request import parse_request
 from dragoman.dialects.responses.response import render_response
 from dragoman.dialects.responses.state import STATE
 from dragoman.dialects.responses.upstream import render_request
-from dragoman.dialects.responses.wire import CALL_ID_LONGEST, NAME, QUIRKS
+from dragoman.dialects.responses.wire import CALL_ID_LONGEST, ENCRYPTED, NAME, QUIRKS
 
 DIALECT = Dialect(
     name=NAME,
@@ -38,13 +38,14 @@ DIALECT = Dialect(
     client_headers=openai_shapes.client_headers,
     check=check,
     rules=RULES,
-    members=Members(history="input"),
+    members=Members(history="input", proofs=("include", ENCRYPTED)),
     traits=Traits(
         media=("image/",),
         call_id_longest=CALL_ID_LONGEST,
         custom_tools=True,
         custom_calls=True,
         result_parts=(Text, Image, Document),
+        runs_shown=True,
     ),
     base_path=endpoints.BASE_PATH,
     adapt_count=adapt_count,

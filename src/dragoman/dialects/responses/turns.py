@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from dragoman.canonical.request import Loss, Part, Reasoning, Refusal, Role, Text, ToolCall
+from dragoman.canonical.request import Loss, Native, Part, Reasoning, Refusal, Role, Text, ToolCall
 from dragoman.dialects.responses.parts import render_part
-from dragoman.dialects.responses.wire import JSON
+from dragoman.dialects.responses.wire import JSON, NAME
 from dragoman.history import LEFT_OUT, Answer, History, Placed, Turn
 
 
@@ -41,12 +41,18 @@ class TurnWriter:
         return "\n\n".join(system) or None
 
     def _other(self, turn: Turn) -> None:
-        rendered = [render_part(placed.part, placed.path, self._losses) for placed in turn.parts]
-        content = [part for part in rendered if part is not None]
-        if turn.role is not Role.USER:
-            self._message("developer", content)
-        elif turn.parts:
-            self._message("user", content or [{"type": "input_text", "text": LEFT_OUT}])
+        role = "user" if turn.role is Role.USER else "developer"
+        written, content = len(self.items), list[JSON]()
+        for placed in turn.parts:
+            if isinstance(placed.part, Native) and placed.part.origin == NAME:
+                self._message(role, content)
+                content = []
+                self.items.append(placed.part.value)
+            elif (part := render_part(placed.part, placed.path, self._losses)) is not None:
+                content.append(part)
+        if role == "user" and turn.parts and not content and len(self.items) == written:
+            content = [{"type": "input_text", "text": LEFT_OUT}]
+        self._message(role, content)
 
     def _assistant(self, turn: Turn) -> None:
         content: list[JSON] = []
@@ -67,6 +73,8 @@ class TurnWriter:
                 self.items.append(_call(call))
             case Reasoning() as part:
                 self._reasoning(part, placed.path)
+            case Native(origin=origin, value=value) if origin == NAME:
+                self.items.append(value)
             case _:
                 self._lose(placed, "an assistant's turn")
 
@@ -113,6 +121,8 @@ def _name(part: Part) -> str:
 
 def _call(part: ToolCall) -> JSON:
     named: JSON = {"call_id": part.id, "name": part.name}
+    if part.namespace is not None:
+        named["namespace"] = part.namespace
     if part.kind == "custom":
         return {"type": "custom_tool_call", **named, "input": part.arguments}
     return {"type": "function_call", **named, "arguments": part.arguments}
