@@ -19,8 +19,9 @@ format: .venv/develop ## mends what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/develop ## deltas per second of each pair, import time
-	$(BIN)/python -m bench $(ARGS)
+bench: .venv/develop ## deltas per second of each pair, import time; the gateway beside plain proxies
+	$(BIN)/python -m bench
+	$(BIN)/python -m bench.gateway $(ARGS)
 
 clean: ## takes away .venv and all caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
