@@ -64,8 +64,8 @@ def test_words_details_and_delay_are_kept() -> None:
         ({"message": "bare"}, "bare"),
         (body(message=None), "invalid argument"),
         ("<html><title>502 Bad Gateway</title></html>", "502 Bad Gateway"),
-        (None, "HTTP 500"),
-        ([], "HTTP 500"),
+        (None, "server"),
+        ([], "server"),
     ],
 )
 def test_messages(value: Any, message: str) -> None:

@@ -32,7 +32,7 @@ K = ErrorKind
         ),
         (404, {"error": "no such model"}, K.NOT_FOUND, "no such model"),
         (403, {"message": "not yours"}, K.PERMISSION, "not yours"),
-        (500, {"detail": [{"msg": "odd"}]}, K.SERVER, '[{"msg":"odd"}]'),
+        (500, {"detail": [{"msg": "odd"}]}, K.SERVER, "odd"),
         (502, "<html><head><title>Bad  Gateway</title></head></html>", K.BAD_UPSTREAM, "Bad Gateway"),
         (502, "<p>", K.BAD_UPSTREAM, "the upstream answered 502 with an HTML or XML page"),
         (503, "", K.OVERLOADED, "overloaded"),

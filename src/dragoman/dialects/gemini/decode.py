@@ -12,6 +12,7 @@ from typing import Any
 from dragoman import jsontext
 from dragoman.canonical.events import FinishReason, Media
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.error_shapes import error_said, is_bare_error
 from dragoman.dialects.gemini.citations import parse_citations
 from dragoman.dialects.gemini.errors import failure, parse_error, unreadable
 from dragoman.dialects.gemini.parts import parse_proof
@@ -111,6 +112,8 @@ class Decoder:
             self._terminate()
         elif record.event == "error":
             self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
+        elif (said := error_said(record.data)) is not None:
+            self._assembler.fail(parse_error(0, said))
         else:
             self._assembler.fail(unreadable("the upstream sent an event that is not JSON"))
 
@@ -137,6 +140,10 @@ class Decoder:
         if candidates is None and isinstance(inner := chunk.get("response"), dict):
             self._assembler.quirk("gemini-wrapped")  # so does Google's Code Assist server
             self._chunk(camel_case(inner))
+            return
+        if candidates is None and is_bare_error(chunk):
+            self._spoke = True
+            self._assembler.fail(parse_error(0, chunk))
             return
         if not self._identified:
             self._identify(chunk)

@@ -9,24 +9,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dragoman.canonical.errors import STATUS, Error, ErrorKind, kind_of_status
+from dragoman.canonical.errors import STATUS, Error, ErrorKind
+from dragoman.dialects.error_shapes import kind_of, members_of, message_of, says_too_long, status_in, text_of
 from dragoman.dialects.gemini.wire import (
     JSON,
     KIND_STATUSES,
     NAME,
     STATUS_CODES,
     STATUS_KINDS,
-    as_count,
     as_list,
     as_text,
 )
-from dragoman.streaming.body import describe
 
 _TYPE = "type.googleapis.com/google.rpc."
 _DOMAIN = "generativelanguage.googleapis.com"
-_TOO_LONG = re.compile(
-    r"input token count.*exceed|exceeds? the maximum number of (?:input )?tokens|prompt is too long", re.IGNORECASE
-)
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s?")
 
 
@@ -36,18 +32,15 @@ def parse_error(status: int, body: Any) -> Error:
     ``status`` is that of the HTTP answer; below 400 (an error in a stream) the body's code counts.
     ``type`` of the result is Google's status word, ``code`` the reason in its ``ErrorInfo``.
     """
-    body = _unwrapped(body)
-    if not isinstance(body, dict):
-        text = describe(body.encode("utf-8", "replace")) if isinstance(body, str) else ""
-        silent = f"HTTP {status}" if status else "the upstream reported an error and did not say which"
-        return Error(kind=kind_of_status(status), message=text or silent, status=status)
-    word = as_text(body.get("status")).strip().upper()
-    code = _http_status(status, body.get("code"), word)
-    details = [item for item in as_list(body.get("details")) if isinstance(item, dict)]
+    members = members_of(body)
+    word = text_of(members.get("status")).upper()
+    word = "" if word.isdigit() else word
+    code = _http_status(status, text_of(members.get("code")), word)
+    details = [item for item in as_list(members.get("details")) if isinstance(item, dict)]
     reason = next((as_text(item.get("reason")) for item in details if item.get("reason")), "")
-    message = as_text(body.get("message")) or word.replace("_", " ").lower()
+    message = message_of(members, status) or word.replace("_", " ").lower()
     return Error(
-        kind=_kind(code, word, reason, message),
+        kind=_kind(code, word, reason, members, message),
         message=message,
         status=code,
         type=word or None,
@@ -58,36 +51,19 @@ def parse_error(status: int, body: Any) -> Error:
     )
 
 
-def _unwrapped(body: Any) -> Any:
-    """The error object itself; without ``alt=sse`` it comes inside an array."""
-    if isinstance(body, list):
-        body = next((item for item in body if isinstance(item, dict)), None)
-    if not isinstance(body, dict):
-        return body
-    error = body.get("error")
-    if isinstance(error, str) and error:
-        return {**body, "message": error}
-    return error if isinstance(error, dict) else body
+def _http_status(status: int, code: str, word: str) -> int:
+    return status_in(status, code) or STATUS_CODES.get(word, 0)
 
 
-def _http_status(status: int, code: Any, word: str) -> int:
-    if status >= 400:
-        return status
-    number = as_count(code)
-    if number is not None and 400 <= number <= 599:
-        return number
-    return STATUS_CODES.get(word, 0)
-
-
-def _kind(code: int, word: str, reason: str, message: str) -> ErrorKind:
+def _kind(code: int, word: str, reason: str, members: JSON, message: str) -> ErrorKind:
     if reason in ("API_KEY_INVALID", "API_KEY_EXPIRED"):  # these come as 400 INVALID_ARGUMENT
         return ErrorKind.AUTHENTICATION
     kind = STATUS_KINDS.get(word)
     if kind is None or (code and (kind is ErrorKind.SERVER or STATUS_CODES[word] // 100 != code // 100)):
-        kind = kind_of_status(code) if code else ErrorKind.SERVER
-    if kind is ErrorKind.INVALID_REQUEST and _TOO_LONG.search(message):
-        return ErrorKind.CONTEXT_LENGTH
-    return kind
+        return kind_of(
+            code, (text_of(members.get("code")), text_of(members.get("type") or members.get("__type")), word), message
+        )
+    return ErrorKind.CONTEXT_LENGTH if says_too_long(kind, message) else kind
 
 
 def _retry_after(details: list[JSON]) -> float | None:

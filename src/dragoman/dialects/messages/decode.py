@@ -17,6 +17,7 @@ from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.error_shapes import error_said, is_bare_error, message_of
 from dragoman.dialects.messages import wire
 from dragoman.dialects.messages.errors import parse_error
 from dragoman.dialects.messages.response import UsageReader, parse_citation
@@ -118,8 +119,8 @@ class MessagesDecoder:
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(value)
-        elif value.get("error"):
-            self._error(value)
+        elif is_bare_error(value):
+            self._assembler.fail(parse_error(0, value))
         else:
             self._assembler.lose(f"event {kind or 'without a type'}")
 
@@ -127,8 +128,9 @@ class MessagesDecoder:
         """Corrupt JSON in mid-stream is an error, never an end (design/streams.md, 10)."""
         if record.event == "ping":
             return
-        if record.event == "error":
-            self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
+        said = record.data.decode("utf-8", "replace") if record.event == "error" else error_said(record.data)
+        if said is not None:
+            self._assembler.fail(parse_error(0, said))
             return
         message = "the upstream sent malformed JSON in its stream"
         self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
@@ -162,11 +164,11 @@ class MessagesDecoder:
         self._assembler.terminate()
 
     def _error(self, value: dict[str, Any]) -> None:
-        if value.get("type") == "error" or value.get("error"):
+        if value.get("type") == "error" or is_bare_error(value):
             self._assembler.fail(parse_error(0, value))
             return
-        said = value.get("message") or value.get("detail")
-        message = "the upstream's answer is not a message" + (f": {said}" if isinstance(said, str) else "")
+        said = message_of(value, 0)
+        message = "the upstream's answer is not a message" + (f": {said}" if said else "")
         self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
 
     def _count(self, usage: Any, *, start: bool = False, whole: bool = False) -> None:

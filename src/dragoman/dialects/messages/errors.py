@@ -8,80 +8,41 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dragoman import jsontext
-from dragoman.canonical.errors import Error, ErrorKind, kind_of_status
+from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.dialects.error_shapes import kind_of, members_of, message_of, says_too_long, status_in, text_of
 from dragoman.dialects.messages import wire
 
 _TOO_LONG = "prompt is too long"
 _LIMIT = re.compile(r"(?:maximum|limit|allowed|window|context)\D{0,40}?(\d{3,})", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{3,}")
-_CONTEXT = re.compile(
-    r"prompt is too long|input is too long|maximum context length|exceeds? the (?:maximum )?context|context window exceeded",
-    re.IGNORECASE,
-)
-_TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_HTML_BYTES = 10_000  # how far into a page its title is looked for
 
 
 def parse_error(status: int, body: Any) -> Error:
     """The error in a body that came with this HTTP status (0 or 200 in a stream). Never raises."""
-    members = _members(body)
-    word = _text(members.get("type"))
-    message = _text(members.get("message")) or _text(members.get("detail")) or ""
+    members = members_of(body)
+    word, code = text_of(members.get("type")) or text_of(members.get("__type")), text_of(members.get("code"))
+    if word == "error":  # what the event is called, where its members are flat
+        word = ""
+    message = message_of(members, status)
+    status = status_in(status, code)
     details = members.get("details")
     return Error(
-        kind=_kind(status, word, message),
-        message=_reduced(message, status),
+        kind=_kind(status, word, code, message),
+        message=message,
         status=status,
         type=word or None,
-        code=_text(members.get("code")) or None,
-        param=_text(members.get("param")) or None,
+        code=code or None,
+        param=text_of(members.get("param")) or None,
         origin=wire.NAME,
         details=details if isinstance(details, list) else None,
     )
 
 
-def _members(body: Any) -> dict[str, Any]:
-    """The object that holds type and message, however it is wrapped."""
-    for _ in range(4):
-        if isinstance(body, list):
-            body = next((item for item in body if item), None)
-        elif isinstance(body, dict) and isinstance(body.get("error"), dict | list) and body["error"]:
-            body = body["error"]
-        elif isinstance(body, dict) and _text(body.get("error")):
-            return {"message": body["error"], **{key: value for key, value in body.items() if value and key != "error"}}
-        else:
-            break
-    if isinstance(body, dict):
-        return {key: value for key, value in body.items() if (key, value) != ("type", "error")}
-    return {"message": body}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, dict | list) and value:
-        return jsontext.render(value).decode()
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
-
-
-def _reduced(message: str, status: int) -> str:
-    """An HTML page reduced to its title; other text as it is."""
-    if not message.startswith("<"):
-        return message
-    found = _TITLE.search(message[:_HTML_BYTES])
-    if found:
-        return " ".join(found[2].split())
-    return f"the upstream answered{f' {status}' if status else ''} with an HTML or XML page"
-
-
-def _kind(status: int, word: str, message: str) -> ErrorKind:
+def _kind(status: int, word: str, code: str, message: str) -> ErrorKind:
     kind = wire.ERROR_KINDS.get(word)
     if kind is None:
-        kind = kind_of_status(status) if status >= 400 else ErrorKind.SERVER
-    if kind in (ErrorKind.INVALID_REQUEST, ErrorKind.TOO_LARGE, ErrorKind.SERVER) and _CONTEXT.search(message):
-        return ErrorKind.CONTEXT_LENGTH
-    return kind
+        return kind_of(status, (code, word), message)
+    return ErrorKind.CONTEXT_LENGTH if says_too_long(kind, message) else kind
 
 
 def error_type(error: Error) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason, Usage
+from dragoman.dialects.error_shapes import error_said, is_bare_error
 from dragoman.dialects.responses import wire
 from dragoman.dialects.responses.contents import RAW, REFUSAL, SUMMARY, TEXT, Contents
 from dragoman.dialects.responses.errors import parse_error
@@ -111,7 +112,8 @@ class ResponsesDecoder:
             data = jsontext.parse(record.data)
         except ValueError:
             if not self._over:
-                self._answer.fail(_malformed("an event that is no JSON"))
+                said = error_said(record.data)
+                self._answer.fail(_malformed("an event that is no JSON") if said is None else parse_error(0, said))
             return
         for event in data if isinstance(data, list) else [data]:
             if isinstance(event, dict):
@@ -130,7 +132,7 @@ class ResponsesDecoder:
             self._event("", raw)
             return
         else:
-            self._answer.fail(parse_error(0, raw) if _is_error(raw) else _malformed("a body that is no response"))
+            self._answer.fail(parse_error(0, raw) if is_bare_error(raw) else _malformed("a body that is no response"))
         self._answer.terminate()
 
     def finish(self) -> None:
@@ -151,7 +153,7 @@ class ResponsesDecoder:
             handler(data if data.get("type") == kind else {**data, "type": kind})
         elif data.get("object") == "response":
             self._terminal({"response": data, "type": ""})
-        elif data.get("error") or name == "error":
+        elif name == "error" or is_bare_error(data):
             self._failure(data)
         elif not kind.startswith(_PROGRESS):
             self._answer.lose(f"event of type {kind or 'unknown'}")
@@ -279,10 +281,6 @@ class ResponsesDecoder:
 
 def _own(response: JSON) -> JSON:
     return {name: value for name, value in response.items() if name not in _COMPUTED}
-
-
-def _is_error(raw: JSON) -> bool:
-    return any(raw.get(name) for name in ("error", "message", "detail"))
 
 
 def _malformed(what: str) -> Error:

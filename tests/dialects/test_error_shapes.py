@@ -1,0 +1,73 @@
+"""Errors of proxies, frameworks and clouds before an upstream: every dialect reads every form of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dragoman import dialects
+from dragoman.canonical.errors import ErrorKind
+from dragoman.dialects.error_shapes import members_of, message_of
+from dragoman.translate import Exchange
+
+K = ErrorKind
+
+FORMS: list[tuple[int, Any, ErrorKind, str]] = [
+    (422, {"detail": [{"loc": ["body", "model"], "msg": "field required"}]}, K.INVALID_REQUEST, "field required"),
+    (404, {"detail": "Not Found"}, K.NOT_FOUND, "Not Found"),
+    (400, {"errors": [{"message": "one"}, {"message": "two"}]}, K.INVALID_REQUEST, "one"),
+    (500, {"msg": "broke"}, K.SERVER, "broke"),
+    (500, {"error": "broke"}, K.SERVER, "broke"),
+    (500, {"error": {"error": {"message": "broke"}}}, K.SERVER, "broke"),
+    (400, {"__type": "com.amazon#ThrottlingException", "message": "slow"}, K.RATE_LIMIT, "slow"),
+    (402, {"error": {"message": "pay", "type": "insufficient_quota"}}, K.BILLING, "pay"),
+    (429, {"error": {"message": "pay", "code": "insufficient_quota"}}, K.BILLING, "pay"),
+    (400, {"error": {"message": "maximum context length is 8 tokens"}}, K.CONTEXT_LENGTH, "maximum context length"),
+    (0, {"error": {"message": "broke", "code": 503}}, K.OVERLOADED, "broke"),
+    (0, {"error": {"message": "broke", "code": "429"}}, K.RATE_LIMIT, "broke"),
+    (502, "<html><head><title>Bad  Gateway</title></head></html>", K.BAD_UPSTREAM, "Bad Gateway"),
+    (502, "<p>broke</p>", K.BAD_UPSTREAM, "the upstream answered 502 with an HTML or XML page"),
+    (500, {"error": {"trace": 7}}, K.SERVER, "server"),
+    (500, None, K.SERVER, "server"),
+]
+
+
+@pytest.mark.parametrize("dialect", dialects.names())
+@pytest.mark.parametrize(("status", "body", "kind", "message"), FORMS)
+def test_every_dialect_reads_them(dialect: str, status: int, body: Any, kind: ErrorKind, message: str) -> None:
+    error = dialects.get(dialect).parse_error(status, body)
+    assert error.kind is kind
+    assert error.message.startswith(message)
+    assert error.status >= 400
+
+
+def test_an_object_that_only_says_something_odd_is_shown_whole() -> None:
+    assert message_of(members_of({"error": {"message": {"odd": 1}}}), 500) == '{"odd":1}'
+
+
+IN_STREAMS = [
+    (b'{"detail":"broke"}', K.SERVER),
+    (b'{"errors":[{"message":"broke"}]}', K.SERVER),
+    (b'{"msg":"broke","code":500}', K.SERVER),
+    (b'{"message":"broke","code":400}', K.INVALID_REQUEST),
+    (b'{"success":false,"message":"broke"}', K.SERVER),
+    (b'{"object":"error","message":"broke","code":404}', K.NOT_FOUND),
+    (b'{"error":"broke"}', K.SERVER),
+    (b'[{"error":{"message":"broke"}}]', K.SERVER),
+]
+
+
+@pytest.mark.parametrize("upstream", dialects.names())
+@pytest.mark.parametrize("frame", [b"%b", b"data: %b\n\n", b"event: error\ndata: %b\n\n"])
+@pytest.mark.parametrize(("body", "kind"), [*IN_STREAMS, (b"error: broke", K.SERVER)])
+def test_every_decoder_finds_them_in_a_200(upstream: str, frame: bytes, body: bytes, kind: ErrorKind) -> None:
+    if frame == b"%b" and body.startswith(b"error"):
+        pytest.skip("a body with one line of text is a stream with one field")
+    exchange = Exchange(dialects.get("chat"), dialects.get(upstream), seed="s", now=0)
+    exchange.begin(streaming=True)
+    exchange.receive_head(200, {})
+    exchange.receive_data(frame % body)
+    exchange.receive_eof()
+    assert exchange.error is not None
+    assert (exchange.error.kind, exchange.error.message.removeprefix("error: ")) == (kind, "broke")
