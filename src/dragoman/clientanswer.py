@@ -26,6 +26,7 @@ class AnswerHead(msgspec.Struct, frozen=True):
     headers: dict[str, str]
 
 
+_ENDS = frozenset({e.UsageUpdate, e.ResponseEnd, e.ResponseError})
 _MAY_BE_LOST = frozenset({e.ServerTool, e.Media, e.CitationAdded})
 
 
@@ -68,12 +69,16 @@ class ClientAnswer:
             self.refuse(last.error)
             return
         if self.streaming:
-            self._stream(events)
+            if self.head is None:
+                kind = "application/json" if self._context.array else "text/event-stream"
+                self.head = AnswerHead(200, {"content-type": kind, "cache-control": "no-cache"})
+            self._out.append(self._encoder.encode(events))
         else:
             self._collected.add(events)
             if type(last) is e.ResponseEnd:
                 self._send_whole()
-        self._note(events)
+        if type(last) in _ENDS:
+            self._note(events)
 
     def _lost(self, event: e.Event) -> str | None:
         """What of an event the client's dialect leaves out, in words."""
@@ -99,12 +104,6 @@ class ClientAnswer:
         data = b"".join(self._out)
         self._out.clear()
         return data
-
-    def _stream(self, events: list[e.Event]) -> None:
-        if self.head is None:
-            kind = "application/json" if self._context.array else "text/event-stream"
-            self.head = AnswerHead(200, {"content-type": kind, "cache-control": "no-cache"})
-        self._out.append(self._encoder.encode(events))
 
     def _send_whole(self) -> None:
         response = self._collected.response

@@ -15,25 +15,58 @@ import msgspec
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+_TOO_DEEP = "the JSON is nested too deeply"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+DEPTH = 200
+"""How many objects and arrays may stand inside each other, whoever sends them."""
 
 
 def parse(data: bytes | str) -> Any:
-    """The value of a JSON text; raises ``ValueError`` if it is none.
+    """The value of a JSON text; raises ``ValueError`` if it is none or nested deeper than ``DEPTH``.
 
     ``NaN`` and infinities become ``None``. A surrogate that no partner completes becomes U+FFFD,
     except as the first or last character of a string, where its partner may be in the
     neighbouring delta (``streaming.text`` joins them).
     """
     try:
-        return _decode(data)
+        value = _decode(data)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        pass
+        value = _read(data)
+    if _is_deep(data, value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+def _read(data: bytes | str) -> Any:
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
-        text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         return _mended(json.loads(text, parse_constant=lambda _: None, strict=False))
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+        raise ValueError(_TOO_DEEP) from None
+
+
+def is_nested_deeper(value: Any, most: int = DEPTH) -> bool:
+    """Whether more than so many objects and arrays stand inside each other."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(most):
+        if not level:
+            return False
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+    return bool(level)
+
+
+def _is_deep(data: bytes | str, value: Any) -> bool:
+    """The same of a text's value; most texts have not even so many brackets."""
+    if len(data) <= 2 * DEPTH:
+        return False
+    brackets = data.count(b"{") + data.count(b"[") if isinstance(data, bytes) else data.count("{") + data.count("[")
+    return brackets > DEPTH and is_nested_deeper(value)
 
 
 def is_object(text: str) -> bool:
@@ -42,13 +75,13 @@ def is_object(text: str) -> bool:
     A surrogate without its partner is let through: only what it stands for is lost.
     """
     try:
-        return isinstance(_decode(text), dict)
+        value = _decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        pass
-    try:
-        return isinstance(json.loads(text, parse_constant=_finite, parse_float=_finite), dict)
-    except (ValueError, RecursionError):
-        return False
+        try:
+            value = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(value, dict) and not _is_deep(text, value)
 
 
 def _finite(text: str) -> float:
@@ -83,7 +116,10 @@ def render(value: Any) -> bytes:
 
 def quoted(text: str) -> bytes:
     """The text as a JSON string."""
-    return render(text)
+    try:
+        return _encode(text)
+    except UnicodeEncodeError:
+        return render(text)
 
 
 def shown(value: Any, most: int = 80) -> str:

@@ -21,8 +21,8 @@ ALL = [
     for client in CLIENTS
     if fixture.fits(client)
 ]
-CUTS = (1, 2, 3, 7, 64, 1000)
-"""Bytes in a read."""
+CUTS = (1, 2, 3, 7, 64, 1000, -1, -3)
+"""Bytes in a read, or whole events."""
 
 NOT_JSON = {"chat.call.json", "responses.call.arguments"}
 NOTHING_TO_SEE = {"gemini.finish.silent"}

@@ -20,9 +20,10 @@ from dragoman.gateway.connect import connect, serve_alone
 from dragoman.gateway.server import Server, bind
 from dragoman.gateway.settings import Address, BaseUrl, DialectName, Secret, Settings, UpstreamSettings
 from dragoman.upstreams.demo import DemoUpstream
+from tests.canary import canary
 
-KEY = "sk-of-the-client"
-INNER_KEY = "sk-of-the-outer-gateway"
+KEY = canary("of-the-client")
+INNER_KEY = canary("of-the-outer-gateway")
 ROUTES = ("demo", "chat", "responses", "messages", "gemini")
 """The outer gateway's upstreams: the demo itself, and the inner gateway in each dialect."""
 

@@ -54,6 +54,10 @@ BLOCKS: dict[str, tuple[list[Step], str]] = {
         'run( {"city": "Paris"} ) text( a [1] ) text( b )',
     ),
     "signed text": ([("text", "a"), ("sign_text", PROOF), ("text", "b")], "text( a signed) text( b )"),
+    "a character cut by a signature": (
+        [("text", "a\ud83d"), ("sign_text", PROOF), ("text", "\ude00b")],
+        "text( a signed) text( 😀b )",
+    ),
     "a signature alone": ([("sign_text", PROOF)], "text( signed)"),
     "a tool of the upstream": ([("text", "a"), ("server_tool", {"type": "x"}), ("text", "b")], "text( a ) tool text( b )"),
     "an image": ([("media", e.Media(media_type="image/png")), ("text", "a")], "media text( a )"),

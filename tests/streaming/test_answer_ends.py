@@ -53,6 +53,9 @@ ROWS: dict[str, tuple[list[Step], str]] = {
     "name-never": ([NAMELESS, ("finish", F.TOOL_CALLS), CLOSE], "error:unnamed_tool_call"),
     "name-never, done": ([NAMELESS, DONE], "error:unnamed_tool_call"),
     "name-never, with text": ([TEXT, NAMELESS, ("finish", F.TOOL_CALLS), CLOSE], "^ text( a ) stop"),
+    "name-never, with text, at a plain stop": ([TEXT, NAMELESS, ("finish", F.STOP), CLOSE], "^ text( a ) stop"),
+    "name-never, cut by length": ([TEXT, NAMELESS, ("finish", F.LENGTH), CLOSE], "^ text( a ) length"),
+    "an entry that says nothing": ([TEXT, ("call", at(0, "a")), ("finish", F.STOP), CLOSE], "^ text( a ) stop"),
     "name-never-with-sibling": ([NAMELESS, ("call", at(1, "b", "run", PARIS)), ("finish", F.TOOL_CALLS), CLOSE], f"^ run( {PARIS} ) tool_calls"),
     # ---- nothing
     "empty": ([CLOSE], "error:empty_answer"),

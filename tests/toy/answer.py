@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.response import ReasoningBlock, Response, TextBlock, ToolCallBlock
-from dragoman.dialects.contract import Violation
+from dragoman.dialects.contract import Plain, Violation
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
 from dragoman.streaming.fragments import read_fragment
@@ -19,6 +20,9 @@ JSON = dict[str, Any]
 
 
 class ToyDecoder:
+    varying: Mapping[str, bool] = {}
+    plain: Plain | None = None
+
     def __init__(self, assembler: AnswerAssembler) -> None:
         self._answer = assembler
         self._calls = 0

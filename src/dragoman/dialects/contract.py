@@ -201,8 +201,19 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """What tells a client that the answer of this id is gone."""
 
 
+Plain = tuple[str, Callable[..., object]]
+
+
 class Decoder(Protocol):
     """Reads an upstream's records and tells the assembler what they say. It never raises for odd input."""
+
+    varying: Mapping[str, bool]
+    """Outermost members of a record that differ from one to the next. False: they are never looked at. True: the value,
+    an object, is told with the text (``plain``)."""
+    plain: Plain | None
+    """Set by ``decode`` after a record that told this text, as it stands in the record, and nothing that would not be
+    told again in vain: what tells another text, as ``decode`` would where a record is the same but for it. Varying
+    members that are told come as further arguments, as far as the record had them."""
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event of a stream; its data may be anything."""
@@ -264,6 +275,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a request to count tokens, in a dialect that has them."""
     state: State | None = None
     """For a dialect whose servers keep answers."""
+    render_summary: Callable[[str], JSON] | None = None
+    """For a dialect whose clients have their histories summed up: the item that stands for one, from the summary."""
     forward_headers: tuple[str, ...] = ()
     """Client headers that go on to an upstream of the same dialect (lower case)."""
     fit_headers: Callable[[dict[str, str], Facts], dict[str, str]] | None = None

@@ -8,43 +8,23 @@ the upstream said; events come out of ``take``. Nothing comes out before somethi
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
-
-import msgspec
 
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.opaque import Opaque
-from dragoman.names import ToolIdentity
 from dragoman.streaming.blocks import Passage, PassageKind
+from dragoman.streaming.context import DecodeContext
 from dragoman.streaming.finish import FinishRecord
-from dragoman.streaming.ids import Ids
 from dragoman.streaming.sequence import Sequencer
 from dragoman.streaming.toolcalls import CallFragment, ToolCallAssembler
 
+__all__ = ["AnswerAssembler", "DecodeContext"]
+
 Key = Hashable | None
 Native = dict[str, Any] | None
-
-
-class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decoder and its assembler have to know of the exchange.
-
-    ``origin`` is the upstream's dialect. ``tools`` are the tools that the client declared, by the names that
-    the upstream has for them, ``None`` if unknown. ``choices`` is how many answers it asked for.
-    ``legal_id`` is what a call id must match in the client's dialect; others get a reversible alias.
-    ``freeform_client``: the client takes custom calls of tools that it did not declare. ``open_calls``
-    is how many calls may be open at the same time.
-    """
-
-    origin: str
-    ids: Ids
-    tools: Mapping[str, ToolIdentity] | None = None
-    choices: int = 1
-    legal_id: re.Pattern[str] | None = None
-    freeform_client: bool = True
-    open_calls: int = 128
 
 
 class _Choice:
@@ -64,6 +44,7 @@ class _Choice:
             legal_id=context.legal_id,
             freeform_client=context.freeform_client,
             open_calls=context.open_calls,
+            longest=context.longest_arguments,
         )
         self.finish = FinishRecord()
         self.early: list[tuple[Key, e.Citation]] = []  # citations of text that has not begun
@@ -78,6 +59,8 @@ class AnswerAssembler:
         """How often each oddity was repaired, by its slug."""
         self.losses: dict[str, int] = {}
         """Content that has no form in the canonical stream."""
+        self.noted = 0
+        """How many quirks and losses there were in all."""
         self.closed = False
         """One end went out; nothing that is told later counts."""
         self._choices = [_Choice(self)]
@@ -107,8 +90,8 @@ class AnswerAssembler:
         self._heard = True
         if self._spoken:
             return
-        self._id = self._id or id or ""
-        self._model = self._model or model or ""
+        self._id = self._id or (id or "").strip()
+        self._model = self._model or (model or "").strip()
         self._created = self._created or created
         if native:
             self._native = {**native, **self._native}
@@ -135,6 +118,14 @@ class AnswerAssembler:
         if (text := passage.join.feed(text)) or native:
             self._now.sequence.push(passage, e.TextDelta(text, native))
 
+    def more(self, kind: PassageKind, key: Key = None) -> Callable[[str], object]:
+        """What tells more of the text of this key, as ``text`` or ``reasoning`` do, until something else is told.
+
+        It takes whole characters, at least one.
+        """
+        tap = None if self._final or self.context.choices > 1 else self._now.sequence.tap(kind, key)
+        return tap or partial(self.reasoning if kind == "reasoning" else self.text, key=key)
+
     def cite(self, citation: e.Citation, key: Key = None) -> None:
         """A source for the text of this key (or the latest one); it waits for text that has not begun."""
         passage = self._now.sequence.latest("text", key)
@@ -148,7 +139,7 @@ class AnswerAssembler:
         sequence = self._now.sequence
         passage = sequence.find("text", key) or self._begin("text", key)
         passage.proofs.append(proof)
-        sequence.end(passage)
+        sequence.close(passage, passage.ending())  # half a character may wait: the next text can hold the other
 
     def reasoning(
         self, text: str, key: Key = None, *, summary: bool = False, item_id: str | None = None, part: bool = False
@@ -175,11 +166,10 @@ class AnswerAssembler:
 
     def _passage(self, kind: PassageKind, key: Key, item_id: str | None, summary: bool = False) -> Passage:
         """The open passage of this kind and key, or a new one; what has no key joins the last block only."""
-        sequence = self._now.sequence
-        last = sequence.last
+        last = self._now.sequence.last
         if last is not None and last.kind == kind and last.key == key and not last.closed:
             return last
-        found = sequence.find(kind, key) if key is not None else None
+        found = self._now.sequence.find(kind, key) if key is not None else None
         return found or self._begin(kind, key, item_id, summary)
 
     def _begin(self, kind: PassageKind, key: Key, item_id: str | None = None, summary: bool = False) -> Passage:
@@ -210,6 +200,10 @@ class AnswerAssembler:
         """A piece of a client tool call: header, continuation, or both."""
         self._final = False
         self._now.calls.feed(fragment)
+
+    def go_on(self, index: int | None, kind: e.ToolKind, arguments: str) -> None:
+        """More argument text for the call at this index."""
+        self.call(CallFragment(index=index, arguments=arguments, kind=kind))
 
     def end_call(self, fragment: CallFragment) -> None:
         """The upstream says that the call of these keys is over; ``arguments`` is a snapshot of all of them.
@@ -277,8 +271,7 @@ class AnswerAssembler:
         self.closed = True
         if self.context.choices > 1:
             self._gather()
-        error = self._error or self._cut(proven)
-        if error is None:
+        if (error := self._error or self._cut(proven)) is None:
             for choice in self._choices:
                 choice.calls.finish(normal=choice.finish.normal)
                 choice.sequence.drain()
@@ -331,8 +324,7 @@ class AnswerAssembler:
         """The error of an answer that says nothing, unless it began and ended like that."""
         if self._content:
             return None
-        dropped = sum(choice.calls.dropped for choice in self._choices)
-        if dropped:
+        if any(choice.calls.dropped for choice in self._choices):
             message = "the upstream's answer holds no usable output: it called a tool without naming it"
             return Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="unnamed_tool_call")
         if self._choices[0].finish.reason is None and not (proven and self._heard):
@@ -379,18 +371,15 @@ class AnswerAssembler:
             self._gathered += [e.InChoice(index, event) for event in said] if index else said
 
     def _start(self) -> e.ResponseStart:
-        return e.ResponseStart(
-            id=self._id,
-            model=self._model,
-            created=self._created,
-            origin=self.context.origin,
-            native=self._native or None,
-        )
+        origin, native = self.context.origin, self._native or None
+        return e.ResponseStart(id=self._id, model=self._model, created=self._created, origin=origin, native=native)
 
     def quirk(self, slug: str) -> None:
         """Counts a repaired oddity (``streaming.quirks``)."""
+        self.noted += 1
         self.quirks[slug] = self.quirks.get(slug, 0) + 1
 
     def lose(self, what: str) -> None:
         """Notes content that has no form in the canonical stream."""
+        self.noted += 1
         self.losses[what] = self.losses.get(what, 0) + 1

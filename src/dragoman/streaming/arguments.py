@@ -88,7 +88,8 @@ class JSONArguments:
         self._fork: _Fork | None = None
         self._snapshots = False
         self._parts: list[str] = []  # the text so far, as the upstream wrote it
-        self._size = 0
+        self.size = 0
+        """Characters of the text so far."""
         self._sound = True  # what went out can still become a JSON object
         self._whole = ""  # the whole text, once something has followed it
         self._echo = 0  # characters of it that were repeated so far
@@ -143,7 +144,7 @@ class JSONArguments:
         """All of the arguments as the upstream has them: gives what the fragments did not bring."""
         self._settle()
         if self._mode not in _OVER and snapshot.startswith(self.text):
-            self.feed(snapshot[self._size :])
+            self.feed(snapshot[self.size :])
         elif self.placeholder and not _NOTHING.fullmatch(snapshot):
             self._feed(snapshot)
 
@@ -193,7 +194,7 @@ class JSONArguments:
                 self._pass_on(text)
 
     def _continue(self, text: str) -> None:
-        again = _readable(text) if 0 < self._size <= len(text) and text.startswith(self.text) else None
+        again = _readable(text) if 0 < self.size <= len(text) and text.startswith(self.text) else None
         appended = self._state if again is None else self._state.copy()
         fits = appended.advance(text)
         if fits and again is not None:
@@ -253,7 +254,7 @@ class JSONArguments:
 
     def _append(self, text: str, state: JSONPrefix) -> None:
         self._parts.append(text)
-        self._size += len(text)
+        self.size += len(text)
         self._state = state
         if self._mode is not _M.OPEN:
             self._consider()
@@ -297,7 +298,7 @@ class JSONArguments:
             self._pass_on(text)
             return
         self._note("args-placeholder")
-        self._mode, self._parts, self._size = _M.HELD, [], 0
+        self._mode, self._parts, self.size = _M.HELD, [], 0
         self._append(text, state)
 
     def _repeat(self, text: str) -> None:
@@ -327,7 +328,7 @@ class JSONArguments:
             self._note("args-not-json")
         self._mode, self._sound = _M.RAW, False
         self._parts.append(text)
-        self._size += len(text)
+        self.size += len(text)
         self._release(held + text)
 
     def _let_go(self, text: str, *, sound: bool) -> None:
@@ -346,6 +347,7 @@ class FreeformArguments:
     def __init__(self, note: Note) -> None:
         self.out: list[ToolCallDelta] = []
         self.placeholder = self.whole = self.settled = False
+        self.size = 0
         self._join = SurrogateJoiner()
         self._parts: list[str] = []
 
@@ -363,6 +365,7 @@ class FreeformArguments:
     def feed(self, text: str) -> None:
         if text := self._join.feed(text):
             self._parts.append(text)
+            self.size += len(text)
             self.out.append(ToolCallDelta(text))
 
     def supply(self, snapshot: str) -> None:

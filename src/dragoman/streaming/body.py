@@ -26,11 +26,17 @@ _SAMPLE = 4096  # bytes of a body that is no answer, kept to describe it
 
 
 class StreamLimits(msgspec.Struct, frozen=True):
-    """Bounds on what an upstream may make us hold: bytes of one event and of a whole answer, open calls."""
+    """Bounds on what an upstream may make us hold.
+
+    Bytes of one event, of a whole answer and of an error's body; calls that are open at the same time, and
+    characters of the arguments of one.
+    """
 
     event: int = 4 << 20
     answer: int = 64 << 20
+    error: int = 64 << 10
     open_calls: int = 128
+    arguments: int = 16 << 20
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -168,6 +174,18 @@ class BodyReader:
             case _Kind.UNKNOWN if data := self._sniff(data):
                 return self._read(data)
         return ()
+
+    @property
+    def between(self) -> bool:
+        """Whether the body is a stream of events, and none has begun."""
+        return self._kind is _Kind.EVENTS and self.fault is None and self._events.between
+
+    def pass_over(self, size: int) -> bool:
+        """Counts so many bytes of whole events that need not be read; false if they go beyond a limit."""
+        if size > self._limits.event or self._total + size > self._limits.answer:
+            return False
+        self._total += size
+        return True
 
     def finish(self) -> list[Record]:
         """The end of the bytes."""

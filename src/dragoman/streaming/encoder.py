@@ -52,15 +52,17 @@ class StreamEncoder:
 
     def encode(self, events: Iterable[e.Event]) -> bytes:
         """The bytes for these events; may be empty."""
-        advance, write = self._order.advance, self._write
+        order, write = self._order, self._write
         for event in events:
-            advance(event)
+            kind = type(event)
+            if order.legal.get(kind) is not order.state:  # a delta changes nothing
+                order.advance(event)
             if type(event) is e.InChoice:
                 self.choice = event.index
                 write[type(event.event)](event.event)
                 self.choice = 0
             else:
-                write[type(event)](event)
+                write[kind](event)
         data = b"".join(self.out)
         self.out.clear()
         return data

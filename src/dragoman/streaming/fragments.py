@@ -30,6 +30,11 @@ class CallFragment(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | None = None
     native: dict[str, Any] | None = None
 
+    @property
+    def only_goes_on(self) -> bool:
+        """Whether it brings argument text to an index, and no more."""
+        return self == CallFragment(index=self.index, arguments=self.arguments, kind=self.kind)
+
 
 def read_fragment(
     *,

@@ -53,6 +53,9 @@ TRANSITIONS: dict[tuple[StreamState, type], StreamState] = {
     **{(state, e.ResponseError): _S.ENDED for state in _S if state is not _S.ENDED},
 }
 
+_FOLLOWING = {
+    state: {kind: after for (before, kind), after in TRANSITIONS.items() if before is state} for state in StreamState
+}
 _OF_ALL_CHOICES = (e.ResponseStart, e.UsageUpdate, e.ResponseError)
 
 
@@ -63,20 +66,24 @@ class LegalOrder:
     (``InChoice``). Raises ``LocalProtocolError``.
     """
 
-    __slots__ = ("choices", "state")
+    __slots__ = ("choices", "legal", "state")
 
     def __init__(self) -> None:
         self.state = StreamState.IDLE
+        self.legal = _FOLLOWING[self.state]
+        """The kinds of events that are legal now, and the states after them."""
         self.choices: dict[int, StreamState] = {}
 
     def advance(self, event: e.Event) -> None:
+        following = self.legal.get(type(event))
+        if following is self.state:
+            return
         if type(event) is e.InChoice:
             self._advance_choice(event)
             return
-        following = TRANSITIONS.get((self.state, type(event)))
         if following is None:
             raise LocalProtocolError(f"{type(event).__name__} is illegal in state {self.state.value}")
-        self.state = following
+        self.state, self.legal = following, _FOLLOWING[following]
 
     def _advance_choice(self, event: e.InChoice) -> None:
         inner = type(event.event)

@@ -64,6 +64,16 @@ class Sequencer:
         else:
             block.pending.append(event)
 
+    def tap(self, kind: PassageKind, key: Hashable) -> Callable[[str], None] | None:
+        """What pushes text into this passage as long as nothing else happens, if it was opened last and is live."""
+        last = self.last
+        if last is None or last.kind != kind or last.key != key or last.closed:
+            return None
+        if self._queue[0] is not last or last.join.waits:
+            return None
+        delta = e.ReasoningDelta if kind == "reasoning" else e.TextDelta
+        return lambda text: self.out.append(delta(text))
+
     def feed(self, call: Call, deltas: Sequence[e.ToolCallDelta]) -> None:
         """More of an open call; also nothing, for an echo that is over may let the next block out."""
         for delta in deltas:

@@ -53,6 +53,11 @@ class ServerSentEventReader:
         self._data: list[bytes] = []
         self._bare: list[bytes] = []  # lines of JSON that are no fields
 
+    @property
+    def between(self) -> bool:
+        """Whether no event has begun."""
+        return not (self._parts or self._data or self._event or self._bare or self._size or self._after_cr)
+
     def feed(self, data: bytes) -> Iterator[ServerSentEvent]:
         """The events that these bytes complete; to be iterated to its end."""
         if not data:

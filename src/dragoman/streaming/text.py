@@ -132,6 +132,11 @@ class SnapshotText:
         return "".join(held)
 
     @property
+    def sees_none(self) -> bool:
+        """Whether the deltas have turned out to be none."""
+        return self._snapshots is False
+
+    @property
     def latched(self) -> bool:
         """Whether the deltas have turned out to be snapshots."""
         return self._snapshots is True

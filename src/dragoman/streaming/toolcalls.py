@@ -51,7 +51,7 @@ class Sink(Protocol):
 
 
 class ToolCallAssembler:
-    """Fragments in, announced calls out. Raises ``RemoteProtocolError`` past ``open_calls``."""
+    """Fragments in, announced calls out. Raises ``RemoteProtocolError`` past ``open_calls`` and ``longest`` arguments."""
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class ToolCallAssembler:
         legal_id: re.Pattern[str] | None = None,
         freeform_client: bool = True,
         open_calls: int = 128,
+        longest: int = 16 << 20,
     ) -> None:
         self.announced = 0
         self.dropped = 0
@@ -73,6 +74,7 @@ class ToolCallAssembler:
         self._tools = tools or {}
         self._freeform_client = freeform_client
         self._open_calls = open_calls
+        self._longest = longest
         self._ids = ids
         self._sink = sink
         self._note = note
@@ -114,6 +116,7 @@ class ToolCallAssembler:
         self._apply(call, header)
         if fragment.arguments is not None:
             call.arguments.supply(fragment.arguments)
+            self._demand_room(call)
         call.ended = True
         self._release(call)
 
@@ -266,6 +269,11 @@ class ToolCallAssembler:
         call.native = call.native or fragment.native
         if fragment.arguments is not None:
             call.arguments.feed(fragment.arguments)
+            self._demand_room(call)
+
+    def _demand_room(self, call: Call) -> None:
+        if call.arguments.size > self._longest:
+            raise RemoteProtocolError(f"the arguments of a call have more than {self._longest:,} characters")
 
     def _joined(self, name: str, piece: str) -> str:
         """Equal: a repeat. An extension: it replaces. Otherwise a further piece of the name."""

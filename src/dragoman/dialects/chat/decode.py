@@ -7,6 +7,7 @@ body of a whole answer is one chunk whose messages are deltas.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dragoman import jsontext
@@ -17,6 +18,7 @@ from dragoman.dialects.chat.deltas import DeltaReader
 from dragoman.dialects.chat.errors import error_in, error_text, no_answer, parse_error, unreadable
 from dragoman.dialects.chat.usage import parse_usage, without_zeros
 from dragoman.dialects.chat.wire import ENVELOPE_NATIVE, FAILED, FINISH, INTERRUPTED, RENDERED_FINISH
+from dragoman.dialects.contract import Plain
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.sse import DONE, ServerSentEvent
@@ -31,7 +33,10 @@ _LATEST = 1 << 53
 class ChatDecoder:
     """Reads the records of one answer; never raises for what is in them."""
 
+    varying: Mapping[str, bool] = {"obfuscation": False}
+
     def __init__(self, assembler: AnswerAssembler) -> None:
+        self.plain: Plain | None = None
         self._assembler = assembler
         self._several = assembler.context.choices > 1
         self._choices = {0: DeltaReader(assembler)}
@@ -45,6 +50,7 @@ class ChatDecoder:
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event of a stream. Nothing counts after ``[DONE]``."""
+        self.plain = None
         if self._done:
             return
         data = record.data
@@ -63,6 +69,8 @@ class ChatDecoder:
             return
         if type(value) is dict:
             self._chunk(value, record.event)
+            if not self._several and not self._ended and len(_list(value.get("choices"))) == 1:
+                self.plain = self._choices[0].plain
         elif record.event == "error":
             self._assembler.fail(parse_error(0, value))
         elif isinstance(value, list):

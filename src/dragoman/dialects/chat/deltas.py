@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from dragoman.dialects.chat.audio import AudioReader
 from dragoman.dialects.chat.citations import read_annotation
 from dragoman.dialects.chat.reasoning import Detail, continues, parse_reasoning, read_detail
 from dragoman.dialects.chat.wire import NAME, REASONING, split_data_url, thought_signature
+from dragoman.dialects.contract import Plain
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.text import SnapshotText, ThinkSplitter
@@ -23,6 +25,8 @@ class DeltaReader:
     """Reads the deltas of one choice, or the messages that stand for them. Never raises."""
 
     def __init__(self, assembler: AnswerAssembler) -> None:
+        self.plain: Plain | None = None
+        """As in ``contract.Decoder``, of the entry that was read last."""
         self._assembler = assembler
         self._snapshot = SnapshotText()
         # until it is known where the reasoning stands: in the content, elsewhere, or nowhere
@@ -43,6 +47,7 @@ class DeltaReader:
 
     def read(self, item: _JSON, whole: bool) -> None:
         """One entry of ``choices``; ``whole``: of a body, whose calls are told apart by their places."""
+        self.plain = None
         logprobs = item.get("logprobs")
         if logprobs and isinstance(logprobs, dict):
             self._logprobs = logprobs if self._logprobs is None else _joined_logprobs(self._logprobs, logprobs)
@@ -56,6 +61,9 @@ class DeltaReader:
                 self._assembler.quirk("message-instead-of-delta")
         if type(delta) is not dict or "text" in item or "tool_calls" in item:
             self._beside(item, whole, said=said or self._by_delta)
+            self.plain = None
+        elif logprobs:
+            self.plain = None
 
     def _beside(self, item: _JSON, whole: bool, *, said: bool) -> None:
         """Text and calls that stand in the choice itself, unless the deltas and messages tell them."""
@@ -104,6 +112,8 @@ class DeltaReader:
         if len(delta) == 1 and type(content) is str and not self._marked:  # nearly all of them
             if content:
                 self._text(content)
+                if self._thoughts is None and self._snapshot.sees_none:
+                    self.plain = (content, self._assembler.more("text"))
             return bool(content)
         thought = self._reasoning(delta, whole)
         if content and (self._marked or "extra_content" in delta):
@@ -115,6 +125,8 @@ class DeltaReader:
         calls, legacy = delta.get("tool_calls"), delta.get("function_call")
         if calls:
             self._calls(_entries(calls), whole)
+            if sum(map(bool, delta.values())) > 1:
+                self.plain = None
         elif isinstance(legacy, dict) and legacy and not self._called:
             self._legacy_call(legacy)
         aside = self._aside(delta)
@@ -312,16 +324,18 @@ class DeltaReader:
             custom = entry.get("type") == "custom" or isinstance(entry.get("custom"), dict)
             body = entry.get("custom" if custom else "function")
             body = body if isinstance(body, dict) else entry if "arguments" in entry else {}
-            self._assembler.call(
-                read_fragment(
-                    index=place if whole else entry.get("index"),
-                    id=entry.get("id"),
-                    name=body.get("name"),
-                    arguments=body.get("input") if custom else body.get("arguments"),
-                    kind="custom" if custom else "function",
-                    signature=_signature(entry),
-                )
+            arguments = body.get("input" if custom else "arguments")
+            fragment = read_fragment(
+                index=place if whole else entry.get("index"),
+                id=entry.get("id"),
+                name=body.get("name"),
+                arguments=arguments,
+                kind="custom" if custom else "function",
+                signature=_signature(entry),
             )
+            self._assembler.call(fragment)
+            if len(entries) == 1 and fragment.only_goes_on and isinstance(arguments, str):
+                self.plain = (arguments, partial(self._assembler.go_on, fragment.index, fragment.kind))
 
     def _legacy_call(self, call: _JSON) -> None:
         """A call of the form before ``tool_calls``: there is one, so its fragments get the key that they lack."""

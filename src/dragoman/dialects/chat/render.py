@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.canonical.errors import invalid_request
 from dragoman.canonical.request import Loss, OutputFormat, ReasoningRequest, Request
 from dragoman.dialects.chat.endpoints import UPSTREAM_PATH
 from dragoman.dialects.chat.parts import JSON
@@ -19,6 +20,7 @@ from dragoman.dialects.contract import Crossing, Facts, UpstreamRequest
 from dragoman.dialects.openai_schema import closed, describes_object, fits_strict
 from dragoman.dialects.openai_shapes import ORIGINS, marker_losses
 from dragoman.effort import effort_of
+from dragoman.exceptions import InvalidRequest
 from dragoman.structured import JSON_ONLY, instruction
 
 _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs")
@@ -34,6 +36,8 @@ def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
     request, losses = crossing.request, list(crossing.losses)
     writer = TurnWriter(losses, developer=facts.reasoning_model, reasoning_text=facts.wants_reasoning)
     body: JSON = {"model": request.model, "messages": writer.write(crossing.history)}
+    if not body["messages"]:
+        raise InvalidRequest(invalid_request("nothing of the conversation has a form in chat completions", "messages"))
     if request.stream:
         body["stream"] = True
         if facts.stream_usage:
@@ -67,9 +71,11 @@ def _render_limit(body: JSON, request: Request, facts: Facts, losses: list[Loss]
     limits = [limit for limit in (asked, facts.max_output_tokens) if limit is not None]
     if not limits:
         return
-    limit = body["max_completion_tokens" if facts.reasoning_model else "max_tokens"] = min(limits)
+    limit = body["max_completion_tokens" if facts.reasoning_model else "max_tokens"] = max(min(limits), 1)
     if asked is not None and limit < asked:
         losses.append(Loss("max_output_tokens", f"the upstream's limit is {limit}"))
+    elif asked is not None and limit > asked:
+        losses.append(Loss("max_output_tokens", "1 is the least that this upstream takes"))
 
 
 def _render_sampling(body: JSON, request: Request, facts: Facts, losses: list[Loss]) -> None:

@@ -10,20 +10,22 @@ Source: protocols/anthropic-google.md, 1.4 and 1.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.contract import Plain
 from dragoman.dialects.error_shapes import error_said, is_bare_error, message_of
 from dragoman.dialects.messages import wire
 from dragoman.dialects.messages.errors import parse_error
 from dragoman.dialects.messages.response import UsageReader, parse_citation
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.sse import DONE, ServerSentEvent
-from dragoman.streaming.toolcalls import CallFragment, read_fragment
+from dragoman.streaming.toolcalls import read_fragment
 
 _OWN_KEYS = 1 << 20  # keys of blocks whose index is taken or missing start here
 
@@ -47,7 +49,10 @@ class _Block:
 class MessagesDecoder:
     """Implements ``contract.Decoder`` for one answer."""
 
+    varying: Mapping[str, bool] = {}
+
     def __init__(self, assembler: AnswerAssembler) -> None:
+        self.plain: Plain | None = None
         self._assembler = assembler
         self._usage = UsageReader()
         self._blocks: dict[int | None, _Block] = {}  # the latest at each index
@@ -70,6 +75,7 @@ class MessagesDecoder:
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event; the type inside its data counts, the event's name only where that is missing."""
+        self.plain = None
         if record.data == DONE:
             self._assembler.terminate()
             return
@@ -81,6 +87,8 @@ class MessagesDecoder:
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, dict):
                 self._event(item, record.event)
+        if isinstance(value, list):
+            self.plain = None
 
     def decode_body(self, body: Any) -> None:
         """A whole message: its blocks are told as if they had streamed."""
@@ -321,11 +329,15 @@ class MessagesDecoder:
 
     def _text(self, block: _Block | None, index: int | None, text: Any) -> None:
         if isinstance(text, str) and text:
-            self._assembler.text(text, self._key("text", block, index))
+            key = self._key("text", block, index)
+            self._assembler.text(text, key)
+            self.plain = (text, self._assembler.more("text", key))
 
     def _think(self, block: _Block | None, index: int | None, text: Any) -> None:
         if isinstance(text, str) and text:
-            self._assembler.reasoning(text, self._key("thinking", block, index))
+            key = self._key("thinking", block, index)
+            self._assembler.reasoning(text, key)
+            self.plain = (text, self._assembler.more("reasoning", key))
 
     def _key(self, kind: str, block: _Block | None, index: int | None) -> Hashable:
         """The key for text of this kind: the block's own if it is one of that kind, else one beside it."""
@@ -347,7 +359,8 @@ class MessagesDecoder:
             index = None
         if type(piece) is str:
             if piece:
-                self._assembler.call(CallFragment(index=index, arguments=piece))
+                self._assembler.go_on(index, "function", piece)
+                self.plain = (piece, partial(self._assembler.go_on, index, "function"))
         else:
             self._assembler.call(read_fragment(index=index, arguments=piece))
 
@@ -371,14 +384,7 @@ def _index(value: dict[str, Any]) -> int | None:
 
 def _type_of(delta: dict[str, Any]) -> str | None:
     """The type of a delta that does not say it, by its member."""
-    members = {
-        "text": "text_delta",
-        "partial_json": "input_json_delta",
-        "thinking": "thinking_delta",
-        "signature": "signature_delta",
-        "citation": "citations_delta",
-    }
-    return next((kind for member, kind in members.items() if member in delta), None)
+    return next((kind for member, kind in wire.DELTAS.items() if member in delta), None)
 
 
 def _repeats(before: _Block, value: dict[str, Any]) -> bool:

@@ -171,8 +171,13 @@ class TurnWriter:
         if part.detail not in (None, "auto"):
             self.lose(f"{path}.detail", "messages has no such member")
         if part.data is not None:
-            guessed = next((kind for start, kind in _IMAGE_TYPES.items() if part.data.startswith(start)), "image/png")
-            kind = (part.media_type or guessed).lower().replace("image/jpg", "image/jpeg")
+            kind = _image_type(part.media_type, part.data)
+            if kind is None:
+                return [
+                    self._left_out(
+                        f"An image of type {part.media_type}", path, f"{part.media_type} has no form in messages"
+                    )
+                ]
             source: JSON = {"type": "base64", "media_type": kind, "data": part.data}
         else:
             source = _elsewhere(part, path)
@@ -187,6 +192,13 @@ class TurnWriter:
         if part.name:
             block["title"] = part.name
         return [self._marker.mark(block, part.cache, path)]
+
+
+def _image_type(told: str | None, data: str) -> str | None:
+    """One of the types that this API takes, as it is told or as the data begins; ``None``: it is none of them."""
+    guessed = next((kind for start, kind in _IMAGE_TYPES.items() if data.startswith(start)), None)
+    kind = (told or guessed or "image/png").lower().replace("image/jpg", "image/jpeg")
+    return kind if kind in _IMAGE_TYPES.values() else guessed
 
 
 def _text(text: str) -> JSON:

@@ -181,3 +181,12 @@ ERROR_TYPES: dict[ErrorKind, str] = {
     _K.TIMEOUT: "timeout_error",
     _K.BAD_UPSTREAM: "api_error",
 }
+
+DELTAS = {
+    "text": "text_delta",
+    "partial_json": "input_json_delta",
+    "thinking": "thinking_delta",
+    "signature": "signature_delta",
+    "citation": "citations_delta",
+}
+"""The type of a delta by its member."""

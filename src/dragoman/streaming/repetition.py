@@ -1,0 +1,148 @@
+"""Events that repeat the one before, but for the text in them: nearly all of every stream.
+
+What such an event says is known without reading its JSON: the same as the last one, with another text.
+That it is such an event is seen in its bytes: before and after one JSON string they are those of the
+last event. So the parser would stand where it stood before, read a string, and go on as it went on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dragoman import jsontext
+
+_END = b"\n\n"
+_MISSES = 8
+"""So often in a row a learned event may turn out to be no pattern, before no more are learned."""
+
+_read_string = msgspec.json.Decoder(str).decode
+_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_UNREAD = re.compile(rb'(?:0|[1-9][0-9]{0,8}|"[A-Za-z0-9+/=_-]*")(?=[,}])')
+_FLAT = rb'[^{}"\\\r\n]|"[A-Za-z]*"'
+_TOLD = re.compile(rb" ?\{(?:%b|\{(?:%b)*\})*\}(?=[,}])" % (_FLAT, _FLAT))
+
+Said = tuple[Any, ...]
+"""A text, and the values of the members that are told with it."""
+
+
+class Repetition:
+    """Learns an event and finds its like. ``varying``: as in ``dialects.contract.Decoder``.
+
+    A pattern is a row of segments, each with what stands behind it: the text, or the value of a varying member.
+    """
+
+    __slots__ = ("_head", "_misses", "_plain", "_steps", "_tail", "_varying")
+
+    def __init__(self, varying: Mapping[str, bool]) -> None:
+        self._varying = varying
+        self._head = self._tail = b""  # up to the text, with its quotation mark; from the other one on
+        self._plain = True  # nothing but the text varies
+        self._steps: list[tuple[bytes, re.Pattern[bytes]]] = []
+        self._misses = 0
+
+    def read(self, data: bytes) -> list[Said]:
+        """What these bytes say, if they are whole events like the learned one, and nothing else; none of it is empty."""
+        head, tail = self._head, self._tail
+        found: list[Said] = []
+        try:
+            if self._plain and data.startswith(head) and data.endswith(tail):
+                if text := _read_string(data[len(head) - 1 : 1 - len(tail)]):
+                    found.append((text,))
+            else:
+                found = self._each(data)
+        except msgspec.DecodeError:  # several events at once, or no string
+            found = self._each(data)
+        if found:
+            self._misses = 0
+        return found
+
+    def _each(self, data: bytes) -> list[Said]:
+        found: list[Said] = []
+        position = 0
+        while position < len(data):
+            text, told = b"", []
+            for segment, behind in self._steps:
+                match = behind.match(data, position + len(segment)) if data.startswith(segment, position) else None
+                if match is None:
+                    return []
+                position = match.end()
+                if behind is _TEXT:
+                    text = match[0]
+                elif behind is _TOLD:
+                    told.append(match[0])
+            if not text or not data.startswith(self._tail, position):
+                return []
+            position += len(self._tail)
+            try:
+                found.append((_read_string(b'"' + text + b'"'), *map(jsontext.parse, told)))
+            except ValueError:
+                return []
+        return found
+
+    def learn(self, event: bytes, data: bytes, text: str) -> bool:
+        """An event with its blank line, its data, and the one text that it told. Returns whether a pattern is proven."""
+        self._misses += 1
+        if self._misses > _MISSES or not event.endswith(data + _END) or b"\r" in event:
+            return False
+        value = jsontext.parse(data)
+        place = _place_of_text(value, data, text)
+        if place is None:
+            return False
+        spots = [(place, _TEXT)]
+        for name, told in self._varying.items():
+            pattern = _TOLD if told else _UNREAD
+            if spot := _place_of(name, pattern, value, data):
+                spots.append((spot, pattern))
+        self._steps, begin, before = [], 0, len(event) - len(data) - len(_END)
+        for spot, behind in sorted(spots, key=lambda found: found[0].start):
+            self._steps.append((event[begin : spot.start + before], behind))
+            begin = spot.stop + before
+        self._head, self._tail = self._steps[0][0], event[begin:]
+        self._plain = len(self._steps) == 1
+        return True
+
+
+def _place_of_text(value: Any, data: bytes, text: str) -> slice | None:
+    """Where in the data the text stands, between its quotation marks, if it is one value and nothing else."""
+    for quoted in (jsontext.quoted(text), json.dumps(text).encode()):
+        if data.count(quoted) == 1:
+            begin = data.index(quoted)
+            end = begin + len(quoted)
+            other = text + "?"
+            changed = data[:begin] + jsontext.quoted(other) + data[end:]
+            if _is(changed, _changed(value, text, other)):
+                return slice(begin + 1, end - 1)
+    return None
+
+
+def _place_of(name: str, pattern: re.Pattern[bytes], value: Any, data: bytes) -> slice | None:
+    """Where in the data the value of this member stands, if it is one of the outermost object."""
+    member = f'"{name}":'.encode()
+    place = data.find(member) + len(member)
+    match = pattern.match(data, place) if data.count(member) == 1 else None
+    if match is None:
+        return None
+    changed = data[: match.start()] + b"null" + data[match.end() :]
+    return slice(*match.span()) if _is(changed, {**value, name: None}) else None
+
+
+def _is(data: bytes, value: Any) -> bool:
+    """Whether this is JSON of the value."""
+    try:
+        return bool(jsontext.parse(data) == value)
+    except ValueError:
+        return False
+
+
+def _changed(value: Any, text: str, other: str) -> Any:
+    """The value with another text where this one is."""
+    if isinstance(value, dict):
+        return {name: _changed(item, text, other) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_changed(item, text, other) for item in value]
+    return other if isinstance(value, str) and value == text else value

@@ -1,0 +1,210 @@
+"""Events that repeat the last one but for their text: which are taken for such, and that it makes no difference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman import dialects
+from dragoman.streaming.repetition import Repetition, Said
+from dragoman.translate import Exchange
+
+DATA = b'{"n":7,"of":{"id":"x","text":" one"}}'
+EVENT = b"event: more\ndata: " + DATA + b"\n\n"
+
+
+def learned(data: bytes = DATA, text: str = " one", varying: Mapping[str, bool] | None = None) -> Repetition:
+    repetition = Repetition(varying or {})
+    assert repetition.learn(b"event: more\ndata: " + data + b"\n\n", data, text)
+    return repetition
+
+
+def like(text: str, n: str = "7") -> bytes:
+    return EVENT.replace(b'" one"', text.encode()).replace(b"7", n.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [('" two"', " two"), (r'"\"\\\n"', '"\\\n'), (r'"\ud83d\ude00"', "😀"), ('"é"', "é"), ('" one"', " one")],
+)
+def test_another_text_is_read(text: str, said: str) -> None:
+    assert learned().read(like(text)) == [(said,)]
+
+
+def test_several_events_in_one_read() -> None:
+    assert learned().read(like('"a"') + like('"b"') + like('"c"')) == [("a",), ("b",), ("c",)]
+    assert learned(varying={"n": False}).read(like('"a"', "8") + like('"b"', "9")) == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        like('""'),  # no text: most decoders have a rule for that
+        like("null"),
+        like('{"text":"a"}'),
+        like(' "a"'),
+        like('"a","more":"b"'),
+        like('"a"').replace(b'"x"', b'"y"'),
+        like('"a"', "8"),
+        like('"a"')[:-1],
+        like('"a"')[5:],
+        like('"a"') + b": a comment\n\n",
+        like('"a"') + like("7"),
+        like('"\n"'),
+        like(r'"\ud83d"'),  # half a character: the other half may follow
+        EVENT.replace(b" one", b"\xff"),
+        b"",
+    ],
+)
+def test_anything_else_has_to_be_decoded(event: bytes) -> None:
+    assert learned().read(event) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b'{"a":"m","text":"m"}', "m"),
+        (b'{"text":"\\u006d","a":"m"}', "m"),
+        (b'{"m":1,"text":"\\u006d"}', "m"),
+        (b'{"a":"x\\"m","text":"\\u006d"}', "m"),
+        (b'{"text":{"of":1}}', '{"of":1}'),
+        (b'{"a":"b","text":"\\u002c"}', ","),
+        (b'{"a":["b","c"],"text":"\\u003a","d":1}', ","),
+        (b'{"text":"one"}', "another"),
+    ],
+)
+def test_a_text_whose_place_is_not_certain_teaches_nothing(data: bytes, text: str) -> None:
+    assert not Repetition({}).learn(b"data: " + data + b"\n\n", data, text)
+
+
+def test_members_that_nobody_reads_may_differ() -> None:
+    repetition = learned(varying={"n": False, "pad": False})
+    assert repetition.read(like('"a"', "8")) == [("a",)]
+    assert repetition.read(like('"a"', '"abc"')) == [("a",)]
+    assert repetition.read(like('"a"', "08")) == []
+    assert repetition.read(like('"a"', "8,9")) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ('{"i":4,"o":9}', {"i": 4, "o": 9}),
+        (' {"i":4, "of":[{"kind":"TEXT","n":4}],"x":null}', {"i": 4, "of": [{"kind": "TEXT", "n": 4}], "x": None}),
+        ("{}", {}),
+    ],
+)
+def test_members_that_are_told(value: str, told: Any) -> None:
+    data = DATA[:-1] + b',"counts":{"i":4,"o":1}}'
+    repetition = learned(data, varying={"counts": True})
+    event = b"event: more\ndata: " + data.replace(b'{"i":4,"o":1}', value.encode()).replace(b" one", b"a") + b"\n\n"
+    assert repetition.read(event) == [("a", told)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["7", '{"i":4,\n"o":1}', '"a"', "{", '{"i":4}}', '{"i_o":4}', '{"i":"}"}', '{"i":4,}', '{"i":{"j":{"k":1}}}'],
+)
+def test_members_that_are_told_as_they_never_were(value: str) -> None:
+    data = DATA[:-1] + b',"counts":{"i":4,"o":1}}'
+    repetition = learned(data, varying={"counts": True})
+    assert repetition.read(b"event: more\ndata: " + data.replace(b'{"i":4,"o":1}', value.encode()) + b"\n\n") == []
+
+
+def test_only_outermost_members_may_differ() -> None:
+    repetition = learned(varying={"id": False})
+    assert repetition.read(like('"a"').replace(b'"x"', b'"y"')) == []
+
+
+def test_what_never_repeats_is_soon_given_up() -> None:
+    repetition = Repetition({})
+    tries = [repetition.learn(like('"a"', str(n)), like('"a"', str(n))[18:-2], "a") for n in range(20)]
+    assert tries[0]
+    assert not tries[-1]
+
+
+# ---- of whole streams
+
+
+def _chat(text: str, odd: Any) -> Any:
+    delta = {"content": text} if odd != "call" else {"tool_calls": [{"index": 0, "function": {"arguments": text}}]}
+    finish = "stop" if odd == "finish" else None
+    return {"id": "c", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def _messages(text: str, odd: Any) -> Any:
+    delta = {"type": "text_delta", "text": text}
+    if odd == "call":
+        delta = {"type": "input_json_delta", "partial_json": text}
+    return {"type": "content_block_delta", "index": 1 if odd == "finish" else 0, "delta": delta}
+
+
+def _responses(text: str, odd: Any) -> Any:
+    if odd == "call":
+        return {"type": "response.function_call_arguments.delta", "item_id": "f", "output_index": 1, "delta": text}
+    place = {"item_id": "i", "output_index": 0, "content_index": 1 if odd == "finish" else 0}
+    return {"type": "response.output_text.delta", "sequence_number": len(text), **place, "delta": text, "logprobs": []}
+
+
+def _gemini(text: str, odd: Any) -> Any:
+    parts = [{"text": text}] if odd != "call" else [{"text": text}, {"text": text}]
+    more = {"finishReason": "STOP"} if odd == "finish" else {}
+    usage = {"promptTokenCount": len(text), "promptTokensDetails": [{"modality": "TEXT", "tokenCount": len(text)}]}
+    candidate = {"content": {"parts": parts, "role": "model"}, "index": 0, **more}
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m"}
+
+
+STREAMS = {"chat": _chat, "messages": _messages, "responses": _responses, "gemini": _gemini}
+texts = st.sampled_from(
+    ["a", "ab", " b", "m", "", "<think>", "</think>", '"', "\\", '{"', "{}", "é", "\ud83d", "\ude00"]
+)
+oddities = st.sampled_from(["", "", "", "", "", "", "call", "finish"])
+
+
+@pytest.mark.parametrize("upstream", STREAMS)
+@pytest.mark.parametrize("client", ["chat", "responses"])
+@given(said=st.lists(st.tuples(texts, oddities, st.booleans()), max_size=12))
+def test_it_makes_no_difference(upstream: str, client: str, said: list[tuple[str, str, bool]]) -> None:
+    body = [
+        b"data: "
+        + json.dumps(STREAMS[upstream](text, odd), ensure_ascii=ascii or "\ud800" <= text <= "\udfff").encode()
+        for text, odd, ascii in said
+    ]
+    events = [event + b"\n\n" for event in body]
+    whole = b"".join(events)
+    one_by_one = answered(upstream, client, events)
+    assert one_by_one == answered(upstream, client, [whole[place : place + 5] for place in range(0, len(whole), 5)])
+    assert one_by_one == answered(upstream, client, [b"".join(events[n : n + 2]) for n in range(0, len(events), 2)])
+
+
+def answered(upstream: str, client: str, reads: list[bytes]) -> tuple[bytes, dict[str, int], dict[str, int]]:
+    exchange = Exchange(dialects.get(client), dialects.get(upstream), seed="again", now=1_700_000_000)
+    exchange.begin(streaming=True)
+    exchange.receive_head(200, {})
+    out = []
+    for read in reads:
+        exchange.receive_data(read)
+        out.append(exchange.data_to_send())
+    exchange.receive_eof()
+    return b"".join((*out, exchange.data_to_send())), exchange.quirks, exchange.dropped
+
+
+@pytest.mark.parametrize("upstream", STREAMS)
+def test_it_is_used(upstream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long stream hardly an event is decoded."""
+    events = [b"data: " + json.dumps(STREAMS[upstream](f" word{n}", "")).encode() + b"\n\n" for n in range(200)]
+    found: list[Said] = []
+    original = Repetition.read
+
+    def read(self: Repetition, data: bytes) -> list[Said]:
+        said = original(self, data)
+        found.extend(said)
+        return said
+
+    monkeypatch.setattr(Repetition, "read", read)
+    answered(upstream, "chat", events)
+    assert len(found) > 190
