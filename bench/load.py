@@ -87,9 +87,10 @@ class Stream(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._over(False)
+        self.usable = False
 
     def _over(self, whole: bool) -> None:
-        self.usable = whole
+        self.usable = whole and b"connection: close" not in self._head.lower()
         if not self._done.done():
             self._done.set_result(whole)
 
@@ -112,6 +113,7 @@ class Load:
         stream: Stream | None = None
         while self._left > 0:
             self._left -= 1
+            await asyncio.sleep(0)  # a connection that the server has closed is known to be so
             if stream is None or not stream.usable:
                 _, stream = await asyncio.get_running_loop().create_connection(
                     lambda: Stream(self._request), "127.0.0.1", self._port

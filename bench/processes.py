@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import shutil
 import socket
@@ -30,16 +31,19 @@ http {{
 """
 
 
+_PATIENCE = 120  # seconds
+
+
 class Process:
     """A process with its children. ``ready_after``: seconds from its start until it took a connection."""
 
-    def __init__(self, command: list[str], port: int) -> None:
+    def __init__(self, command: list[str], port: int, ready_path: str | None = None) -> None:
         self.port = port
         began = time.perf_counter()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._log)
-        while not self._takes_connections():
-            if self._process.poll() is not None or time.perf_counter() - began > 20:
+        while not (self._takes_connections() and (ready_path is None or self._answers(ready_path))):
+            if self._process.poll() is not None or time.perf_counter() - began > _PATIENCE:
                 said = self._said()
                 self.stop()
                 raise SystemExit(f"{command[:4]} does not listen: {said}")
@@ -49,6 +53,13 @@ class Process:
     def _takes_connections(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def _answers(self, path: str) -> bool:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            asking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            asking.request("GET", path)
+            return asking.getresponse().status < 500
+        return False
 
     def _said(self) -> str:
         self._log.seek(0)
@@ -91,8 +102,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(command: list[str], port: int) -> Iterator[Process]:
-    process = Process(command, port)
+def running(command: list[str], port: int, ready_path: str | None = None) -> Iterator[Process]:
+    """``ready_path`` is asked for until there is an answer, of a server that listens before it is ready."""
+    process = Process(command, port, ready_path)
     try:
         yield process
     finally:
@@ -105,6 +117,10 @@ def upstream(port: int, *options: str) -> list[str]:
 
 def passthrough(port: int, behind: int) -> list[str]:
     return [sys.executable, "-m", "bench.passthrough", str(port), str(behind)]
+
+
+def bare(port: int, behind: int) -> list[str]:
+    return [sys.executable, "-m", "bench.bare", str(port), str(behind)]
 
 
 def nginx(folder: Path, port: int, behind: int) -> list[str] | None:

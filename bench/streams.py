@@ -77,9 +77,13 @@ def responses(text: list[str], arguments: list[str]) -> list[bytes]:
 
 
 def gemini(text: list[str], arguments: list[str]) -> list[bytes]:
+    said = 0
+
     def chunk(parts: list[dict[str, Any]], **more: Any) -> bytes:
+        nonlocal said
+        said += 1
         candidate = {"content": {"role": "model", "parts": parts}, "index": 0, **more}
-        usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+        usage = {"promptTokenCount": 1, "candidatesTokenCount": said, "totalTokenCount": said + 1}
         head = {"responseId": "r", "modelVersion": "m", "usageMetadata": usage}
         return _frame({"candidates": [candidate], **head})
 
