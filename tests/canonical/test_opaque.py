@@ -65,3 +65,7 @@ def test_a_proof_goes_home_to_the_server_that_gave_it() -> None:
 
 def test_a_proof_of_the_clients_own_dialect_is_not_taken_for_a_seal() -> None:
     assert unseal("EqQBCkYIARgCKkBQ") is None
+
+
+def test_half_a_character_of_an_upstream_is_sealed_as_one_that_is_unknown() -> None:
+    assert unseal(seal(Opaque("messages", "signature", "a\ud83d"))) == Opaque("messages", "signature", "a\ufffd")

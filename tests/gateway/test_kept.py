@@ -218,7 +218,7 @@ async def test_it_can_go_on_elsewhere(lab: Lab) -> None:
 
 async def test_a_store_that_fails_does_not_take_the_answer_with_it(lab: Lab) -> None:
     gateway = lab.gateway(up=echoing)
-    gateway._store._database.execute("DROP TABLE items")
+    gateway._stores.answers._database.execute("DROP TABLE items")
     call = await post(gateway, asked("one"))
     assert (call.status, call.json["status"]) == (200, "completed")
     assert lab.log[-1]["unkept"] is True

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.canary import WATCH, canary
+
 COMMAND = (sys.executable, "-c", "from dragoman.cli import main; main()")
-SECRET = "sk-in-the-file"
+SECRET = canary("in-the-file")
+KEY = canary("of-a-client")
 
 
 @contextlib.contextmanager
@@ -36,6 +39,7 @@ def serving(folder: Path, *arguments: str, **environment: str) -> Iterator[tuple
         said = ""
         for line in process.stdout:
             said += line
+            WATCH.look("what the gateway said", line)
             if "curl" in line:
                 break
         assert "http://" in said, process.stderr and process.stderr.read()
@@ -95,7 +99,7 @@ def test_the_demo(tmp_path: Path) -> None:
 
 
 def test_a_configuration(tmp_path: Path) -> None:
-    with serving(tmp_path, "--config", config(tmp_path, keys=["sk-client-key"])) as (process, port, said):
+    with serving(tmp_path, "--config", config(tmp_path, keys=[KEY])) as (process, port, said):
         assert '"model": "fast"' in said
         assert "authorization: Bearer" in said
         connection = HTTPConnection("127.0.0.1", port)
@@ -104,7 +108,7 @@ def test_a_configuration(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, log = process.communicate()
         assert process.returncode == 0
-        assert "sk-" not in said + log
+        assert KEY not in said + log
 
 
 def test_keys_in_the_environment(tmp_path: Path) -> None:
@@ -133,7 +137,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 def test_a_host_that_there_is_not(tmp_path: Path) -> None:
     status, said = refused(tmp_path, "--demo", "--host", "no such host")
     assert (status, "'no such host' cannot be resolved" in said) == (2, True)
-    status, said = refused(tmp_path, "--config", config(tmp_path, keys=["sk-client-key"]), "--host", "no such host")
+    status, said = refused(tmp_path, "--config", config(tmp_path, keys=[KEY]), "--host", "no such host")
     assert (status, "'no such host' cannot be resolved" in said) == (1, True)
 
 

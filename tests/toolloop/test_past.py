@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from dragoman.cache import CacheLimits, LocalCache
 from dragoman.canonical import request as q
-from dragoman.toolloop.past import PastAnswer, PastAnswers, PastLimits, completed, question_of, stretches
+from dragoman.toolloop.past import PastAnswer, PastAnswers, completed, question_of, stretches
 from tests.toolloop.turns import asked
 
 USER = q.Message(q.Role.USER, (q.Text(text="Hi"),))
@@ -27,8 +28,8 @@ def kept(messages: Sequence[q.Message] = KEPT, *asked: q.Message) -> PastAnswer:
     return PastAnswer(messages=tuple(messages), question=question_of(asked or (USER,)), origin="chat")
 
 
-def past(*answers: PastAnswer, limits: PastLimits | None = None) -> PastAnswers:
-    answers_of = PastAnswers(limits)
+def past(*answers: PastAnswer, limits: CacheLimits | None = None) -> PastAnswers:
+    answers_of = PastAnswers(LocalCache(limits or CacheLimits()))
     for now, answer in enumerate(answers or (kept(),)):
         answers_of.keep("me", ["c2", "r1"], answer, now)
     return answers_of
@@ -154,33 +155,33 @@ def numbered(number: int) -> tuple[q.Message, ...]:
 @pytest.mark.parametrize(
     ("limits", "left"),
     [
-        (PastLimits(), 4),
-        (PastLimits(answers=2), 2),
-        (PastLimits(bytes=5000), 2),
-        (PastLimits(bytes=100), 0),
-        (PastLimits(age=1.5), 2),
+        (CacheLimits(), 4),
+        (CacheLimits(entries=2), 2),
+        (CacheLimits(bytes=5000), 2),
+        (CacheLimits(bytes=100), 0),
+        (CacheLimits(age=1.5), 2),
     ],
 )
-def test_it_is_bounded(limits: PastLimits, left: int) -> None:
-    known = PastAnswers(limits)
+def test_it_is_bounded(limits: CacheLimits, left: int) -> None:
+    known = PastAnswers(LocalCache(limits))
     for number in range(4):
         known.keep("me", [f"c{number}", f"r{number}"], kept(numbered(number)), number)
-    found = [known.find("me", (USER, numbered(number)[0]), 1, 2, 3) for number in range(4)]
-    assert [answer is not None for answer in found] == [number >= 4 - left for number in range(4)]
+    found = [stretches((USER, numbered(number)[0]), known, "me", "chat", 3) for number in range(4)]
+    assert list(map(bool, found)) == [number >= 4 - left for number in range(4)]
 
 
 def test_what_is_too_old_is_not_found() -> None:
-    known = past(limits=PastLimits(age=10))
+    known = past(limits=CacheLimits(age=10))
     messages = (USER, by_assistant(SAID, THEIRS))
-    assert known.find("me", messages, 1, 2, 10) is not None
-    assert known.find("me", messages, 1, 2, 11) is None
+    assert stretches(messages, known, "me", "chat", 10)
+    assert not stretches(messages, known, "me", "chat", 11)
 
 
 def test_an_id_of_many_answers_lets_go_of_each() -> None:
-    known = PastAnswers(PastLimits(answers=1))
+    known = PastAnswers(LocalCache(CacheLimits(entries=1)))
     for _ in range(3):
         known.keep("me", ["same"], kept(), 0)
-    assert known.find("me", (USER, by_assistant(msgspec.structs.replace(THEIRS, id="same"))), 1, 2, 0) is None
+    assert not stretches((USER, by_assistant(msgspec.structs.replace(THEIRS, id="same"))), known, "me", "chat", 0)
     assert whole(known, USER, by_assistant(SAID, THEIRS), RESULT) == (USER, by_assistant(SAID, THEIRS), RESULT)
     known.keep("me", [], kept(), 0)
     known.keep("me", ["c2"], kept(), 0)

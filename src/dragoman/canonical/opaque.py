@@ -14,7 +14,10 @@ from typing import Literal
 
 import msgspec
 
-OpaqueKind = Literal["signature", "encrypted", "redacted"]
+from dragoman import jsontext
+
+OpaqueKind = Literal["signature", "encrypted", "redacted", "summary"]
+"""A ``summary`` is no proof: it stands for a history that this gateway had summed up."""
 
 _TAG = b"dragoman:"
 
@@ -40,7 +43,7 @@ class Opaque(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def seal(value: Opaque) -> str:
     """The value as one base64 text that ``unseal`` reads back; legal wherever base64 is."""
-    return base64.b64encode(_TAG + msgspec.json.encode(value)).decode("ascii")
+    return base64.b64encode(_TAG + jsontext.render(msgspec.to_builtins(value))).decode("ascii")
 
 
 def unseal(text: str) -> Opaque | None:

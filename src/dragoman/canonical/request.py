@@ -24,7 +24,7 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
 
 
-class Text(msgspec.Struct, frozen=True, kw_only=True):
+class Text(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What somebody says."""
 
     text: str
@@ -33,7 +33,7 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
     signature: Opaque | None = None
 
 
-class Image(msgspec.Struct, frozen=True, kw_only=True):
+class Image(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Exactly one of base64 ``data``, ``url`` and ``file_id`` (of ``origin``'s file store)."""
 
     media_type: str | None = None
@@ -45,7 +45,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     cache: dict[str, Any] | None = None
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class Document(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A PDF or another file: one of base64 ``data``, plain ``text``, ``url``, ``file_id``."""
 
     media_type: str | None = None
@@ -58,14 +58,14 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     cache: dict[str, Any] | None = None
 
 
-class Audio(msgspec.Struct, frozen=True, kw_only=True):
+class Audio(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A sound; ``data`` is base64."""
 
     media_type: str
     data: str
 
 
-class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
+class Reasoning(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What the model thought in an earlier turn, with its proofs; ``summary`` as in ``ReasoningStart``.
 
     ``item_id`` as there, in turns of the answer under way: they go back to the upstream as they came.
@@ -77,13 +77,13 @@ class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
     item_id: str | None = None
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class Refusal(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Why the model would not answer in an earlier turn."""
 
     text: str
 
 
-class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """``arguments`` is the text of the call: JSON for a function, anything for a custom tool."""
 
     id: str
@@ -95,7 +95,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     cache: dict[str, Any] | None = None
 
 
-class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """``name`` is the tool's where the dialect gives it; ``id`` may be empty in gemini histories."""
 
     id: str
@@ -106,14 +106,14 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     cache: dict[str, Any] | None = None
 
 
-class Native(msgspec.Struct, frozen=True, kw_only=True):
+class Native(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A part that only its own dialect knows (server tools, compaction); others leave it out."""
 
     origin: str
     value: dict[str, Any]
 
 
-class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
+class ToolRun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A call of the gateway's that the client was shown, and echoes (``events.ToolRun``)."""
 
     id: str
@@ -226,6 +226,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     stream_usage: bool = False
     """Whether the client asked for usage in its stream (chat only asks; others always get it)."""
     cache_key: str | None = None
+    compact: bool = False
+    """The answer is to be one item that stands for the history so far."""
     unknown: tuple[str, ...] = ()
     bound: tuple[str, ...] = ()
     """Members (paths) that only an upstream of the ``origin`` can serve, and on which the meaning rests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,21 +20,17 @@ if TYPE_CHECKING:
     from dragoman.gateway.turn import Service
 
 
-def serve(config: str | None, demo: bool, host: str | None, port: int | None) -> int:
+def serve(config: str | None, demo: bool, host: str | None, port: int | None, workers: int | None = None) -> int:
     """Serves until a signal ends it; returns the exit status: 1 if it cannot listen, 2 for a wrong configuration."""
     try:
-        found = _found(config, demo)
-        settings = _settings(found.settings, host, port)
+        found = _told(_found(config, demo), host, port, workers)
+        _demand_keys(found.settings)
+        return _serve(found, lambda: _told(found.again(os.environ), host, port, workers))
     except ConfigurationError as error:
-        return _complain(error)
-    return _listen(settings, found)
-
-
-def _complain(error: ConfigurationError) -> int:
-    click.echo("dragoman: the configuration has mistakes:", err=True)
-    for mistake in error.mistakes:
-        click.echo(f"  {mistake}", err=True)
-    return 2
+        click.echo("dragoman: the configuration has mistakes:", err=True)
+        for mistake in error.mistakes:
+            click.echo(f"  {mistake}", err=True)
+        return 2
 
 
 def _found(config: str | None, demo: bool) -> Found:
@@ -45,43 +42,80 @@ def _found(config: str | None, demo: bool) -> Found:
     return discover(config, os.environ, Path.cwd())
 
 
-def _settings(settings: Settings, host: str | None, port: int | None) -> Settings:
-    """The settings with what the command line says, if they may be listened on."""
+def _told(found: Found, host: str | None, port: int | None, workers: int | None) -> Found:
+    """What was found, with what the command line says."""
     from dragoman.gateway.settings import Address
 
+    settings = found.settings
     address = Address(
         settings.listen.host if host is None else host.removeprefix("[").removesuffix("]"),
         settings.listen.port if port is None else port,
     )
+    settings = msgspec.structs.replace(
+        settings, listen=address, workers=settings.workers if workers is None else workers
+    )
+    return msgspec.structs.replace(found, settings=settings)
+
+
+def _demand_keys(settings: Settings) -> None:
+    from dragoman.gateway.reload import demand_keys
+
+    address = settings.listen
     if not address.loopback and not settings.keys:
         try:
             socket.getaddrinfo(address.host, address.port)
         except (OSError, UnicodeError):
             raise ConfigurationError([f"listen: the host {address.host!r} cannot be resolved"]) from None
-        mistake = f"listen: {address} can be reached from other machines: configure client keys (keys: [$DRAGOMAN_KEY])"
-        raise ConfigurationError([mistake])
-    return msgspec.structs.replace(settings, listen=address)
+    demand_keys(settings)
 
 
-def _listen(settings: Settings, found: Found) -> int:
-    from dragoman.gateway import server
+def _serve(found: Found, read: Callable[[], Found]) -> int:
+    """Raises ``ConfigurationError``."""
+    return _in_this_process(found, read) if found.settings.workers == 1 else _with_workers(found, read)
+
+
+def _in_this_process(found: Found, read: Callable[[], Found]) -> int:
+    from dragoman.gateway import reload, server
+    from dragoman.gateway.accesslog import AccessLog
     from dragoman.gateway.app import Gateway
-    from dragoman.gateway.settings import Address
     from dragoman.toolsets.connect import connect
 
-    services = _services(settings)
-    try:
-        gateway = Gateway(settings, services, toolbox=connect(settings.tools, settings.tool_loop, found.folder))
-    except ConfigurationError as error:
-        return _complain(error)
+    settings = found.settings
+    services = reload.services_of(settings)
+    log = AccessLog()
+    gateway = Gateway(settings, services, log, connect(settings.tools, settings.tool_loop, found.folder))
     try:
         sock = server.bind(settings.listen)
     except OSError as error:
-        click.echo(f"dragoman: cannot listen on {settings.listen}: {_why(error, settings.listen)}", err=True)
-        return 1
-    address = Address(settings.listen.host, sock.getsockname()[1])
-    server.run(gateway, sock, settings.timeouts.drain, lambda: _greet(address, settings, services, found.source))
+        return _cannot_listen(settings.listen, error)
+    port = sock.getsockname()[1]
+    reloading = reload.Reloading(found, read, lambda found: reload.apply(gateway, found), log)
+    server.run(gateway, sock, lambda: _greet(found, port, services), reloading)
     return 0
+
+
+def _with_workers(found: Found, read: Callable[[], Found]) -> int:
+    if os.name != "posix":
+        raise ConfigurationError(["workers: several processes need Linux, macOS or another Unix"])
+    from dragoman.gateway import reload, supervisor
+    from dragoman.gateway.listeners import Listeners
+
+    services = reload.services_of(found.settings)
+    try:
+        listeners = Listeners(found.settings.listen)
+    except OSError as error:
+        return _cannot_listen(found.settings.listen, error)
+    try:
+        supervisor.run(found, listeners, lambda: _greet(found, listeners.port, services), read)
+    except supervisor.WorkerError as error:
+        click.echo(f"dragoman: {error}", err=True)
+        return 1
+    return 0
+
+
+def _cannot_listen(address: Address, error: OSError) -> int:
+    click.echo(f"dragoman: cannot listen on {address}: {_why(error, address)}", err=True)
+    return 1
 
 
 def _why(error: OSError, address: Address) -> str:
@@ -91,30 +125,26 @@ def _why(error: OSError, address: Address) -> str:
     return f"{error.strerror or error}{hint}"
 
 
-def _services(settings: Settings) -> dict[str, Service]:
-    from dragoman.gateway.connect import connect, serve_alone
-
-    if settings.upstreams:
-        return connect(settings)
-    from dragoman.upstreams.demo import DemoUpstream
-
-    return serve_alone("demo", DemoUpstream(), settings)
-
-
-def _greet(address: Address, settings: Settings, services: dict[str, Service], source: str) -> None:
+def _greet(found: Found, port: int, services: dict[str, Service]) -> None:
     """Where it listens, what it offers, and a line to try."""
     from dragoman import dialects
     from dragoman.gateway.routes import MODEL_LISTS
 
-    click.echo(f"dragoman listens on http://{address} ({source})\n")
+    settings = found.settings
+    address = msgspec.structs.replace(settings.listen, port=port)
+    click.echo(f"dragoman listens on http://{address} ({found.source}{_of(settings.workers)})\n")
     for dialect in map(dialects.get, dialects.names()):
         for route in dialect.routes:
             click.echo(f"  {route.method:<6} {route.path:<49} {dialect.title}")
     for path in (*MODEL_LISTS, *(f"{path}/{{model}}" for path in MODEL_LISTS)):
         click.echo(f"  GET    {path:<49} models, in the client's own shape")
-    click.echo("  GET    /health\n")
+    click.echo("  GET    /health, /ready\n")
     click.echo("Upstreams: " + ", ".join(f"{name} ({service.dialect.name})" for name, service in services.items()))
     click.echo("Try:\n  " + _line_to_try(address, settings, services))
+
+
+def _of(workers: int) -> str:
+    return f", {workers} workers" if workers > 1 else ""
 
 
 def _line_to_try(address: Address, settings: Settings, services: dict[str, Service]) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from dragoman import dialects
 from dragoman.gateway.facts import ModelFacts, presets
-from dragoman.gateway.settings import Settings, UpstreamSettings
+from dragoman.gateway.settings import Secret, Settings, UpstreamSettings
 from dragoman.gateway.turn import Service
 from dragoman.upstreams.http import HttpUpstream
 from dragoman.upstreams.interface import Upstream
@@ -30,12 +30,14 @@ def connect(settings: Settings) -> dict[str, Service]:
             base_url=wanted.base_url,
             headers={**key, **wanted.headers},
             connect=timeouts.connect,
+            connections=settings.limits.connections,
+            head_bytes=int(settings.limits.response_header_kib * 1024),
         )
         services[name] = Service(
             name=name,
             dialect=dialect,
             upstream=upstream,
-            facts=_facts(wanted),
+            facts=model_facts(wanted),
             timeouts=timeouts,
             strict=settings.strict if wanted.strict is None else wanted.strict,
             secrets=_secrets(wanted),
@@ -43,7 +45,8 @@ def connect(settings: Settings) -> dict[str, Service]:
     return services
 
 
-def _facts(wanted: UpstreamSettings) -> ModelFacts:
+def model_facts(wanted: UpstreamSettings) -> ModelFacts:
+    """What is known of the models of this upstream."""
     return ModelFacts(
         wanted.dialect,
         urlsplit(wanted.base_url).hostname or "",
@@ -53,12 +56,12 @@ def _facts(wanted: UpstreamSettings) -> ModelFacts:
     )
 
 
-def _secrets(wanted: UpstreamSettings) -> tuple[str, ...]:
+def _secrets(wanted: UpstreamSettings) -> tuple[Secret, ...]:
     """What an upstream might repeat in an error: its key, and the values of headers that hold one."""
     key = [wanted.api_key.reveal()] if wanted.api_key else []
     values = [*key, *(value for name, value in wanted.headers.items() if _SECRET_HEADER.search(name))]
     words = [word for value in values for word in value.split()]
-    return tuple(word for word in words if len(word) >= _SECRET_LENGTH)
+    return tuple(Secret(word) for word in words if len(word) >= _SECRET_LENGTH)
 
 
 def serve_alone(name: str, upstream: Upstream, settings: Settings) -> dict[str, Service]:

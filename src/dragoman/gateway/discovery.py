@@ -8,10 +8,14 @@ from pathlib import Path
 import msgspec
 
 from dragoman.exceptions import ConfigurationError
-from dragoman.gateway.config import load
+from dragoman.gateway.config import check_models, load, parse, read
 from dragoman.gateway.settings import BaseUrl, DialectName, Secret, Settings, UpstreamSettings
 
 FILE = "dragoman.yaml"
+MODELS = "DRAGOMAN_MODELS"
+"""The variable with names for models, as the file's ``models`` has them; those of the file count more."""
+DEMO = "demo"
+"""The upstream that there is without any other."""
 
 WELL_KNOWN: dict[str, tuple[str, str, str]] = {
     "OPENAI_API_KEY": ("openai", "responses", "https://api.openai.com/v1"),
@@ -28,15 +32,49 @@ WELL_KNOWN: dict[str, tuple[str, str, str]] = {
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Settings, where they came from in words, and the folder of their file. Without upstreams the demo is meant."""
+    """Settings, where they came from in words, and their file. Without upstreams the demo is meant."""
 
     settings: Settings
     source: str
-    folder: Path | None = None
+    file: Path | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """That of the file."""
+        return self.file.resolve().parent if self.file is not None else None
+
+    def again(self, environment: Mapping[str, str]) -> Found:
+        """What the same file says now; what came from elsewhere stays. Raises ``ConfigurationError``."""
+        return self if self.file is None else _with_models(_from_file(self.file, environment), environment)
 
 
 def discover(named: str | None, environment: Mapping[str, str], folder: Path) -> Found:
     """The configuration that applies. Raises ``ConfigurationError`` for a file that cannot be read or is wrong."""
+    return _with_models(_found(named, environment, folder), environment)
+
+
+def _with_models(found: Found, environment: Mapping[str, str]) -> Found:
+    own = found.settings
+    models = models_of(environment, list(own.upstreams) or [DEMO])
+    return msgspec.structs.replace(found, settings=msgspec.structs.replace(own, models={**models, **own.models}))
+
+
+def models_of(environment: Mapping[str, str], upstreams: list[str]) -> dict[str, list[str]]:
+    """The names for models that the environment gives. Raises ``ConfigurationError``."""
+    mistakes: list[str] = []
+    try:
+        raw = parse(environment.get(MODELS, "")) or {}
+    except ConfigurationError as error:
+        raise ConfigurationError([f"{MODELS}: {mistake}" for mistake in error.mistakes]) from None
+    models = read(dict[str, list[str]], raw, MODELS, mistakes)
+    check_models(raw, upstreams, MODELS, mistakes)
+    if mistakes:
+        raise ConfigurationError(mistakes)
+    assert isinstance(models, dict)
+    return models
+
+
+def _found(named: str | None, environment: Mapping[str, str], folder: Path) -> Found:
     if file := named or environment.get("DRAGOMAN_CONFIG"):
         return _from_file(Path(file), environment)
     if (folder / FILE).is_file():
@@ -55,7 +93,7 @@ def _from_file(file: Path, environment: Mapping[str, str]) -> Found:
     settings = load(text, environment)
     if not settings.upstreams:
         raise ConfigurationError(["upstreams: none is configured (for the demo upstream: dragoman serve --demo)"])
-    return Found(settings, str(file), file.resolve().parent)
+    return Found(settings, str(file), file)
 
 
 def _from_keys(environment: Mapping[str, str]) -> dict[str, UpstreamSettings]:

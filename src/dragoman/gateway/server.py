@@ -1,30 +1,32 @@
 """Listens: a socket, uvicorn on uvloop, and an end without cutting anybody off.
 
 At SIGTERM or SIGINT no connection is accepted any more, open answers have ``timeouts.drain`` seconds
-to end, then each ends with an error in its own form. A second SIGINT ends everything at once.
+to end, then each ends with an error in its own form. A second SIGINT ends everything at once. SIGHUP has the
+configuration read again (``hangup``).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
+import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from dragoman import jsontext
 from dragoman.gateway.accesslog import to_stderr
-from dragoman.gateway.app import HEADER_BYTES, Gateway
+from dragoman.gateway.app import Gateway
+from dragoman.gateway.hangup import HANGUP, Terminal
+from dragoman.gateway.protocol import Protocol
 from dragoman.gateway.settings import Address
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_LAST_WORDS = 5
+LAST_WORDS = 5
 """Seconds for clients to take the error that ends their stream."""
 
 
@@ -44,15 +46,32 @@ def bind(address: Address) -> socket.socket:
     return sock
 
 
-def run(gateway: Gateway, sock: socket.socket, drain: float, ready: Callable[[], None]) -> None:
-    """Serves until a signal ends it; ``ready`` is called once it listens."""
-    _log_in_lines()
-    with asyncio.Runner(loop_factory=_new_loop()) as runner:
-        runner.run(_serve(gateway, sock, drain, ready))
+def run(
+    gateway: Gateway,
+    sock: socket.socket,
+    ready: Callable[[], None],
+    reload: Callable[[], Awaitable[None]],
+) -> None:
+    """Serves until a signal ends it; ``ready`` is called once it listens, ``reload`` at SIGHUP."""
+    log_in_lines()
+    with asyncio.Runner(loop_factory=new_loop()) as runner:
+        runner.run(_serve(gateway, sock, ready, reload))
 
 
-async def _serve(gateway: Gateway, sock: socket.socket, drain: float, ready: Callable[[], None]) -> None:
-    server = Server(gateway, drain, ready)
+async def _serve(
+    gateway: Gateway, sock: socket.socket, ready: Callable[[], None], reload: Callable[[], Awaitable[None]]
+) -> None:
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def anew() -> None:
+        await reload()
+        server.drain = gateway.timeouts.drain
+
+    def hangup() -> None:
+        tasks.add(task := asyncio.ensure_future(anew()))
+        task.add_done_callback(tasks.discard)
+
+    server = Server(gateway, gateway.timeouts.drain, ready, hangup)
     try:
         await gateway.start()
         await server.serve(sockets=[sock])
@@ -60,7 +79,8 @@ async def _serve(gateway: Gateway, sock: socket.socket, drain: float, ready: Cal
         await gateway.aclose()
 
 
-def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the event loop that a gateway runs on; ``None``: Python's own."""
     try:
         import uvloop  # not on Windows
     except ImportError:
@@ -69,13 +89,18 @@ def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, with signals that end in exit status 0, and a drain that ends streams in their own form."""
+    """uvicorn, with signals that end in exit status 0, and a drain that ends streams in their own form.
 
-    def __init__(self, gateway: Gateway, drain: float, ready: Callable[[], None]) -> None:
+    ``drain``: seconds for open answers; ``hangup`` is called at SIGHUP, in the event loop.
+    """
+
+    def __init__(
+        self, gateway: Gateway, drain: float, ready: Callable[[], None], hangup: Callable[[], None] | None = None
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 gateway,
-                http=_Protocol,
+                http=Protocol,
                 ws="none",
                 lifespan="off",
                 interface="asgi3",
@@ -84,19 +109,23 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=75,
-                timeout_graceful_shutdown=int(drain) + 1 + _LAST_WORDS,
             )
         )
+        self.drain = drain
         self._gateway = gateway
-        self._drain = drain
         self._ready = ready
+        self._hangup = hangup
+        self._terminal = Terminal()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        gc.freeze()  # or each full collection looks through all of the code, and nothing else happens meanwhile
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        timer = asyncio.get_running_loop().call_later(self._drain, self._gateway.open_turns.end)
+        self._gateway.draining = True
+        self.config.timeout_graceful_shutdown = int(self.drain) + 1 + LAST_WORDS
+        timer = asyncio.get_running_loop().call_later(self.drain, self._gateway.open_turns.end)
         try:
             await super().shutdown(sockets)
         finally:
@@ -106,11 +135,20 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """uvicorn's own raises the signal once more at the end, so that the process dies of it."""
         before = {one: signal.signal(one, self.handle_exit) for one in _SIGNALS}
+        if HANGUP is not None and self._hangup is not None:
+            before[HANGUP] = signal.signal(HANGUP, self._handle_hangup)
+            self._loop = asyncio.get_running_loop()
         try:
             yield
         finally:
             for one, handler in before.items():
                 signal.signal(one, handler)
+
+    def _handle_hangup(self, sig: int, frame: FrameType | None) -> None:
+        if self._terminal.gone:
+            self.handle_exit(signal.SIGTERM, frame)
+        elif self._hangup is not None:
+            self._loop.call_soon_threadsafe(self._hangup)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
@@ -118,43 +156,7 @@ class Server(uvicorn.Server):
             self._gateway.open_turns.end()
 
 
-class _Protocol(HttpToolsProtocol):
-    """Does not let a client pile up header bytes without end; what is less is judged by the gateway."""
-
-    _reading_head = False
-    _head_bytes = 0
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._reading_head, self._head_bytes = True, 0
-
-    def on_headers_complete(self) -> None:
-        self._reading_head = False
-        super().on_headers_complete()
-        self.scope["dragoman.write"] = functools.partial(_write, self.cycle)  # type: ignore[typeddict-unknown-key]
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._reading_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > 2 * HEADER_BYTES and not self.transport.is_closing():
-                self._turn_away()
-
-    def _turn_away(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
-            self.send_400_response("The request headers are too large.")
-        else:
-            self.transport.close()  # an answer is going out here: nothing may be written into it
-
-
-def _write(cycle: RequestResponseCycle, data: bytes) -> bool:
-    """What ``cycle.send`` does with a piece of a body, without its coroutine (``client.WriteNow``)."""
-    if not cycle.disconnected:
-        cycle.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-    return not cycle.flow.write_paused
-
-
-def _log_in_lines() -> None:
+def log_in_lines() -> None:
     """What libraries have to say goes out as lines like the others, without tracebacks."""
     handler = logging.Handler(logging.WARNING)
     handler.emit = _write_line  # type: ignore[method-assign]

@@ -107,6 +107,10 @@ class AnswerStore:
         """Forgets an answer; whether there was one to be shown."""
         return await self._do(lambda: self._delete(scope, id))
 
+    def limit(self, limits: StateSettings) -> None:
+        """Other limits from now on; ``limits.url`` says nothing here."""
+        self._limits = limits
+
     def close(self) -> None:
         """Closes the file; nothing can be asked any more."""
         if self._thread is not None:

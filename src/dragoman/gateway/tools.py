@@ -43,6 +43,11 @@ class GatewayTools(msgspec.Struct, frozen=True, kw_only=True):
             for tool in self.toolbox.offered(model)
         ]
 
+    @property
+    def coming_up(self) -> bool:
+        """Whether requests have to wait for tool servers: those of a model that is offered their tools."""
+        return self.toolbox.coming_up(_PATIENCE)
+
     async def ready(self, model: str) -> None:
         """Waits for tool servers that are still coming up, but not for long; at once when all have had their try."""
         await self.toolbox.ready(model, _PATIENCE)

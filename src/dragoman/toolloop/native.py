@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.canonical.request import Loss, Message, Request, Role, ToolCall, ToolResult
+from dragoman.canonical.request import Loss, Message, Request, Role, Text, ToolCall, ToolResult
 from dragoman.crossing import cross, rules
 from dragoman.dialects.contract import Crossing, Dialect, Facts, UpstreamRequest
 from dragoman.exceptions import InvalidRequest
@@ -24,6 +24,8 @@ from dragoman.toolloop.past import PastAnswers, Stretch, stretches
 
 JSON = dict[str, Any]
 
+_SAID = Message(Role.USER, (Text(text="."),))
+"""A dialect renders no request in which nothing is said, and here only the tools of one are wanted."""
 _CAPITAL = re.compile("[A-Z]")
 _NUMBER = re.compile(r"messages\[(\d+)\]")
 
@@ -44,7 +46,7 @@ class Splicer:
         if not offer.tools:
             return body
         out = dict(body)
-        bare = Request(model=request.model, messages=(), origin=self._target.name)
+        bare = Request(model=request.model, messages=(_SAID,), origin=self._target.name)
         crossing, _ = cross(offer.added_to(bare), self._target, self._facts, fragment=True)
         name = self._members.tools
         out[name] = [*listed(out.get(name)), *self._target.render_request(crossing, self._facts).body[name]]

@@ -3,8 +3,7 @@
 A client returns the results of its own calls, and echoes what it was shown; the model has to see the turns
 as they were. So the turns of an answer in which the gateway ran tools are kept, by the ids that the
 client knows: those of its calls, and those of the gateway's calls that it was shown. In its next request
-its version of the answer is replaced by the kept turns. Bounded; what is gone (after a restart, say)
-degrades visibly: the client's own version stays, without the gateway's calls.
+its version of the answer is replaced by the kept turns. What is gone (after a restart, say) degrades visibly: the client's own version stays, without the gateway's calls.
 
 Many servers give the same ids in every conversation (``functions.search:0``), so an id alone proves nothing:
 what is put back also has to answer the same question, with the same words and calls.
@@ -12,24 +11,17 @@ what is put back also has to answer the same question, with the same words and c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from dragoman import jsontext
+from dragoman.cache import Cache, CacheLimits, LocalCache
 from dragoman.canonical import request as q
 from dragoman.canonical.aliases import original
 from dragoman.history import mended_arguments
-
-
-class PastLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """``answers``: how many are kept; ``bytes``: of all of them; ``age``: seconds."""
-
-    answers: int = 10_000
-    bytes: int = 64 << 20
-    age: float = 24 * 3600
 
 
 class PastAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,64 +32,24 @@ class PastAnswer(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
 
 
-class _Kept(msgspec.Struct, frozen=True):
-    keys: tuple[tuple[str, str], ...]
-    answer: PastAnswer
-    since: float
-    size: int
-
-
 class PastAnswers:
     """Turns of earlier answers, apart for each client (``scope``). Times are Unix times in seconds."""
 
-    def __init__(self, limits: PastLimits | None = None) -> None:
-        self._limits = limits or PastLimits()
-        self._kept: dict[int, _Kept] = {}
-        self._by_key: dict[tuple[str, str], list[int]] = {}
-        self._serial = 0
-        self._size = 0
+    def __init__(self, cache: Cache[PastAnswer] | None = None) -> None:
+        self._cache: Cache[PastAnswer] = LocalCache(CacheLimits()) if cache is None else cache
 
     def keep(self, scope: str, ids: Iterable[str], answer: PastAnswer, now: float) -> None:
         """Keeps the turns of an answer under the ids by which its client will speak of it."""
-        keys = tuple(dict.fromkeys((scope, original(id)) for id in ids))
-        if not keys:
-            return
-        self._serial += 1
-        kept = self._kept[self._serial] = _Kept(keys, answer, now, _size(answer.messages))
-        self._size += kept.size
-        for key in keys:
-            self._by_key.setdefault(key, []).append(self._serial)
-        while self._kept and self._excessive(now):
-            self._forget(next(iter(self._kept)))
+        self._cache.put(scope, [original(id) for id in ids], answer, _size(answer.messages), now)
 
-    def find(self, scope: str, messages: Sequence[q.Message], start: int, end: int, now: float) -> PastAnswer | None:
-        """The answer of which the client's version is in ``messages[start:end]``; the latest if several fit."""
-        run = [part for message in messages[start:end] for part in message.parts]
-        ids = [original(part.id) for part in run if isinstance(part, q.ToolCall | q.ToolRun)]
-        if not ids or not self._kept:
-            return None
-        question = question_of(messages, start)
-        for id in ids:
-            for serial in reversed(self._by_key.get((scope, id), ())):
-                kept = self._kept[serial]
-                fits = kept.answer.question == question and _same(run, kept.answer.messages)
-                if fits and now - kept.since <= self._limits.age:
-                    return kept.answer
-        return None
+    def candidates(self, scope: str, messages: Iterable[q.Message], now: float) -> Mapping[str, Sequence[PastAnswer]]:
+        """The answers with ids that stand in these messages, by id, the latest first."""
+        ids = dict.fromkeys(id for message in messages for id in _ids(message.parts))
+        return self._cache.get(scope, ids, now) if ids else {}
 
-    def _excessive(self, now: float) -> bool:
-        limits, oldest = self._limits, next(iter(self._kept.values()))
-        too_much = len(self._kept) > limits.answers or self._size > limits.bytes
-        return too_much or now - oldest.since > limits.age
 
-    def _forget(self, serial: int) -> None:
-        gone = self._kept.pop(serial)
-        self._size -= gone.size
-        for key in gone.keys:
-            left = self._by_key[key]
-            left.remove(serial)
-            if not left:
-                del self._by_key[key]
+def _ids(parts: Iterable[q.Part]) -> list[str]:
+    return [original(part.id) for part in parts if isinstance(part, q.ToolCall | q.ToolRun)]
 
 
 # ---- a request made complete
@@ -116,13 +68,14 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
 
 def stretches(messages: Sequence[q.Message], past: PastAnswers, scope: str, origin: str, now: float) -> list[Stretch]:
     """The answers in a history in which the gateway ran tools, for an upstream of the dialect ``origin``."""
+    known = past.candidates(scope, messages, now)
     found: list[Stretch] = []
     place = 0
     while place < len(messages):
         start = place
         while place < len(messages) and messages[place].role is q.Role.ASSISTANT:
             place += 1
-        answer = past.find(scope, messages, start, place, now)
+        answer = _fitting(known, messages, start, place) if known else None
         if answer is not None:
             under_way = origin == answer.origin and all(map(_only_results, messages[place:]))
             kept = answer.messages if under_way else tuple(map(_without_items, answer.messages))
@@ -131,6 +84,17 @@ def stretches(messages: Sequence[q.Message], past: PastAnswers, scope: str, orig
             found.append(Stretch(start=start, end=place, kept=None))
         place = max(place, start + 1)
     return found
+
+
+def _fitting(
+    known: Mapping[str, Sequence[PastAnswer]], messages: Sequence[q.Message], start: int, end: int
+) -> PastAnswer | None:
+    """The answer of which the client's version is in ``messages[start:end]``; the latest if several fit."""
+    run = [part for message in messages[start:end] for part in message.parts]
+    candidates = [answer for id in _ids(run) for answer in known.get(id, ())]
+    question = question_of(messages, start) if candidates else b""
+    fitting = (answer for answer in candidates if answer.question == question and _same(run, answer.messages))
+    return next(fitting, None)
 
 
 def completed(request: q.Request, found: Sequence[Stretch]) -> q.Request:

@@ -22,25 +22,34 @@ _MISSING = (
 )
 
 
-def connect(tools: Mapping[str, ToolsetSettings], bounds: LoopBounds, folder: Path | None = None) -> Toolbox:
+def connect(
+    tools: Mapping[str, ToolsetSettings],
+    bounds: LoopBounds,
+    folder: Path | None = None,
+    running: Toolbox | None = None,
+) -> Toolbox:
     """A toolbox of these entries. Python modules are looked for in ``folder`` too.
 
-    Raises ``ConfigurationError`` with every mistake.
+    A toolset of ``running`` is taken over where the settings of its server did not change. Raises ``ConfigurationError`` with every mistake.
     """
     if tools and not all(map(find_spec, _EXTRA)):
         raise ConfigurationError([_MISSING])
     from dragoman.toolsets.registry import Member, Toolbox
 
+    known = {member.toolset.name: member for member in running.members} if running else {}
     members, mistakes = [], []
     for name, entry in tools.items():
+        source = entry.mcp or entry.python
         try:
-            toolset = _toolset(name, entry, folder)
+            kept = known[name].toolset if name in known and known[name].source == source else None
+            toolset = kept or _toolset(name, entry, folder)
         except ValueError as error:
             mistakes.append(f"tools.{name}.python: {error}")
             continue
         members.append(
             Member(
                 toolset=toolset,
+                source=source,
                 models=tuple(entry.models),
                 approval=entry.approval,
                 timeout=bounds.per_tool if entry.timeout is None else entry.timeout,

@@ -18,7 +18,7 @@ import msgspec
 from dragoman import jsontext
 from dragoman.toolsets.interface import ToolOutcome, Toolset, ToolSpec, failed
 from dragoman.toolsets.results import ResultLimits, fitted
-from dragoman.toolsets.settings import Approval, matches
+from dragoman.toolsets.settings import Approval, FunctionPath, McpSettings, matches
 
 if TYPE_CHECKING:
     from dragoman.toolsets.schemas import ArgumentChecker
@@ -27,9 +27,13 @@ _log = logging.getLogger(__name__)
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A toolset and what the configuration says of it. ``timeout``: seconds for each of its calls."""
+    """A toolset and what the configuration says of it. ``timeout``: seconds for each of its calls.
+
+    ``source``: what the toolset was made of.
+    """
 
     toolset: Toolset
+    source: McpSettings | FunctionPath | None = None
     models: tuple[str, ...] = ("*",)
     approval: Approval = Approval()
     timeout: float = 30.0
@@ -82,6 +86,12 @@ class Toolbox:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(self._began + patience):
                 await asyncio.gather(*waiting)
+
+    def coming_up(self, patience: float) -> bool:
+        """Whether some, once started, still make their first attempt, for no more than so many seconds."""
+        if self._began is None or asyncio.get_running_loop().time() >= self._began + patience:
+            return False
+        return any(member.toolset.state.condition == "starting" for member in self.members)
 
     async def aclose(self) -> None:
         """Closes all, side by side."""

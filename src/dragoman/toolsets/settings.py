@@ -44,6 +44,12 @@ class Hidden:
     def reveal(self) -> str:
         return self._text
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Hidden) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
     def __repr__(self) -> str:
         return "***"
 
@@ -83,6 +89,12 @@ class ServerUrl:
 
     def reveal(self) -> str:
         return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ServerUrl) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
 
     def __repr__(self) -> str:
         return self._text.partition("?")[0]
