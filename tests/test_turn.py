@@ -6,6 +6,7 @@ import pytest
 
 from dragoman import dialects
 from dragoman.canonical import events as e
+from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.streaming.answer import DecodeContext
 from dragoman.streaming.body import StreamLimits
 from dragoman.streaming.ids import Ids
@@ -60,3 +61,14 @@ def test_what_came_before_a_limit_counts_in_any_cut(limits: StreamLimits, text: 
         assert isinstance(events[-1], e.ResponseError)
         assert fault in events[-1].error.message
         assert turn.finished
+
+
+def test_text_that_is_held_comes_before_a_failure() -> None:
+    """What could have become a tag is text after all once nothing can follow it."""
+    turn = UpstreamTurn(dialects.get("chat"), DecodeContext(origin="chat", ids=Ids("seed")), StreamLimits(), NOW)
+    turn.receive_head(200, {})
+    events = turn.receive_data(said("<thi"))
+    assert texts_of(events) == ""
+    events += turn.receive_failure(Error(kind=ErrorKind.UPSTREAM_TIMEOUT, message="late"))
+    assert texts_of(events) == "<thi"
+    assert isinstance(events[-1], e.ResponseError)

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman import compaction
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, invalid_request
 from dragoman.canonical.request import Loss, Message, Request
@@ -22,6 +23,7 @@ from dragoman.clientanswer import AnswerHead, ClientAnswer
 from dragoman.crossing import cross, identities
 from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
 from dragoman.exceptions import InvalidRequest, LocalProtocolError
+from dragoman.failures import worth_another
 from dragoman.memory import AnswerRecorder, ReasoningMemory, reminded
 from dragoman.names import ToolIdentity
 from dragoman.streaming.answer import DecodeContext
@@ -49,6 +51,16 @@ class Exchange:
     number of times and ``receive_eof`` or ``receive_failure``; after each, ``head`` and ``data_to_send`` tell what
     the client gets.
     """
+
+    hold = False
+    """Whether a failure that says nothing of other upstreams is withheld, as long as nothing else was said."""
+    withheld: Error | None = None
+    """The failure, if it is: another exchange may ``take_over``, or this one ``give_up``."""
+    said = False
+    """Whether the upstream said something of an answer."""
+    _taken: ClientAnswer | None = None
+    _summary: compaction.Summary | None = None
+    """What becomes of the answer, if the request is to have a history summed up."""
 
     def __init__(
         self,
@@ -113,12 +125,16 @@ class Exchange:
         ``echo``: members that the answer repeats (``EncodeContext``). Raises ``InvalidRequest``.
         """
         parsed = self.client.parse_request(body, path_model, path_stream)
+        asked, tools = parsed, self._tools
+        if parsed.compact and not self.native and self.client.render_summary:
+            asked, tools = compaction.asked(parsed), ()
+            self._summary = compaction.Summary(self.client.name, self.client.render_summary)
         self._prepared = prepared(
             body,
-            parsed,
+            asked,
             self.upstream,
             self._facts,
-            tools=self._tools,
+            tools=tools,
             past=self._past,
             scope=self._scope,
             now=self._now,
@@ -178,7 +194,9 @@ class Exchange:
             array=array,
             echo=echo or {},
         )
-        self._answer = ClientAnswer(self.client, encoding, streaming=streaming, request_id=self._request_id)
+        self._answer = self._taken or ClientAnswer(
+            self.client, encoding, streaming=streaming, request_id=self._request_id
+        )
 
     def _next_turn(self, tools: Mapping[str, ToolIdentity] | None) -> None:
         """Ready for the answer to one upstream request; ids of different turns never meet."""
@@ -192,6 +210,7 @@ class Exchange:
             legal_id=re.compile(pattern) if pattern else None,
             freeform_client=native and self.client.traits.custom_calls,
             open_calls=self._limits.open_calls,
+            longest_arguments=self._limits.arguments,
         )
         self._turns += 1
         self._turn = UpstreamTurn(self.upstream, context, self._limits, self._now, self._secrets)
@@ -250,6 +269,27 @@ class Exchange:
             answer = PastAnswer(messages=tuple(loop.messages), question=question, origin=self.upstream.name)
             self._past.keep(self._scope, (*loop.handed_over, *shown), answer, self._now)
 
+    # ---- another upstream's turn
+
+    def take_over(self, other: Exchange) -> None:
+        """Before ``request``: goes on with the answer of an exchange that failed after its head had to go out."""
+        if other.head is not None:
+            self._taken = other._answer
+
+    def give_up(self) -> None:
+        """The failure that was withheld is what the client is told."""
+        if self.withheld is not None:
+            self._answer.add([e.ResponseError(self.withheld)])
+            self.withheld = None
+
+    def _withholds(self, events: list[e.Event]) -> bool:
+        if not self.hold or type(last := events[-1]) is not e.ResponseError or not worth_another(last.error):
+            return False
+        if self.streaming and (self.said or len(events) > 1):
+            return False
+        self.withheld = last.error
+        return True
+
     # ---- the answer
 
     @property
@@ -265,17 +305,22 @@ class Exchange:
     @property
     def finished(self) -> bool:
         """The answer is over: nothing more is wanted from the upstream."""
-        return self._answer.finished
+        return self._answer.finished or self.withheld is not None
+
+    @property
+    def over(self) -> bool:
+        """The upstream's turn is over: the answer is, or tools have to be run (``calls``)."""
+        return self._answer.finished or self.withheld is not None or bool(self._loop and self._loop.calls)
 
     @property
     def error(self) -> Error | None:
-        """What the client was told of a failure."""
-        return self._answer.error
+        """What the client was told of a failure, or is to be told."""
+        return self.withheld or self._answer.error
 
     @property
     def failed(self) -> bool:
         """The answer is an error, or ends in one."""
-        return self._answer.error is not None
+        return self.error is not None
 
     @property
     def finish(self) -> str | None:
@@ -333,10 +378,17 @@ class Exchange:
     def _tell(self, events: list[e.Event]) -> None:
         if self._recorder is not None:
             self._recorder.add(events)
+        if self._summary is not None:
+            events = self._summary.receive(events)
         if self._loop is not None and events:
             events = self._loop.receive(events)
             if self._loop.state is LoopState.OVER:
                 self._keep(self._loop)
+        if not events or self._withholds(events):
+            return
+        if self._taken is not None and not self.said and type(events[0]) is e.ResponseStart:
+            events = events[1:]  # its client has one already
+        self.said = self.said or type(events[-1]) is not e.ResponseError
         self._answer.add(events)
 
 

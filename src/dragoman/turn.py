@@ -6,8 +6,9 @@ a body that is no answer.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,9 +19,12 @@ from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.dialects.contract import Dialect
 from dragoman.exceptions import RemoteProtocolError
+from dragoman.failures import accounted
 from dragoman.scrub import scrubbed_error
 from dragoman.streaming.answer import AnswerAssembler, DecodeContext
 from dragoman.streaming.body import BodyReader, Document, Record, StreamLimits, describe
+from dragoman.streaming.repetition import Repetition
+from dragoman.streaming.sse import ServerSentEvent
 
 _DATE = re.compile(
     r"[A-Z][a-z]{2}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4})"
@@ -29,9 +33,6 @@ _DATE = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
-
-ERROR_BODY_BYTES = 64 << 10
-"""How much of an upstream's error body is read (bytes)."""
 
 
 class UpstreamTurn:
@@ -51,9 +52,12 @@ class UpstreamTurn:
         self._assembler = AnswerAssembler(context)
         self._decoder = upstream.decoder(self._assembler)
         self._body = BodyReader(limits, self._assembler.quirk)
+        self._repetition = Repetition(self._decoder.varying)
+        self._go_on: Callable[..., object] | None = None  # with the text of an event like the last one
         self._status = 0
         self._headers: Mapping[str, str] = {}
         self._error_body = b""
+        self._error_limit = limits.error
 
     @property
     def quirks(self) -> dict[str, int]:
@@ -72,15 +76,22 @@ class UpstreamTurn:
     def receive_data(self, data: bytes) -> list[e.Event]:
         """Bytes of the body, in any cut."""
         if self._status >= 300:
-            self._error_body = (self._error_body + data)[:ERROR_BODY_BYTES]
-            return []
+            return self._receive_error(data)
         try:
-            self._decode(self._body.feed(data))
-            if self._body.fault is not None:
-                raise self._body.fault
+            if self._go_on is not None and self._repeats(data, self._go_on):
+                return self._assembler.take()
+            self._read(data)
         except RemoteProtocolError as fault:
-            self._assembler.abort(_bad(str(fault)))
+            self._break_off(_bad(str(fault)))
         return self._take()
+
+    def _receive_error(self, data: bytes) -> list[e.Event]:
+        """More of an error's body; beyond the limit it is not waited for."""
+        self._error_body += data
+        if len(self._error_body) <= self._error_limit:
+            return []
+        self._error_body = self._error_body[: self._error_limit]
+        return self.receive_eof()
 
     def receive_eof(self) -> list[e.Event]:
         """The body is over."""
@@ -99,8 +110,15 @@ class UpstreamTurn:
 
     def receive_failure(self, error: Error) -> list[e.Event]:
         """No connection, a time-out, a broken transfer: the answer ends here."""
-        self._assembler.abort(self._error_of_status() if self._status >= 300 else error)
+        self._break_off(self._error_of_status() if self._status >= 300 else error)
         return self._take()
+
+    def _break_off(self, error: Error) -> None:
+        """Ends the answer in an error, behind what the decoder still held of it."""
+        if not self._assembler.closed and self._status < 300:
+            with contextlib.suppress(RemoteProtocolError):
+                self._decoder.finish()
+        self._assembler.abort(error)
 
     def open(self) -> list[e.Event]:
         """Begins the answer before anything was said."""
@@ -111,8 +129,34 @@ class UpstreamTurn:
         events = self._assembler.take()
         self.finished = self._assembler.closed
         if events and type(last := events[-1]) is e.ResponseError:
-            events[-1] = e.ResponseError(scrubbed_error(last.error, self._secrets))
+            error = accounted(last.error, self.upstream.name)
+            events[-1] = e.ResponseError(scrubbed_error(error, self._secrets))
         return events
+
+    def _repeats(self, data: bytes, go_on: Callable[..., object]) -> bool:
+        """Tells what events say that are the last one again, but for the text; false if these are others."""
+        found = self._repetition.read(data)
+        if not found or not self._body.pass_over(len(data)):
+            return False
+        for said in found:
+            go_on(*said)
+        return True
+
+    def _read(self, data: bytes) -> None:
+        self._go_on = None
+        begins, noted = self._body.between, self._assembler.noted
+        records = self._body.feed(data)
+        self._decode(records)
+        if self._body.fault is not None:
+            raise self._body.fault
+        plain = self._decoder.plain
+        if plain is None or not records or self._assembler.closed or self._assembler.noted != noted:
+            return
+        begin = data.rfind(b"\n\n", 0, -2)  # of the last event
+        if self._body.between and (begin >= 0 or begins) and isinstance(record := records[-1], ServerSentEvent):
+            text, go_on = plain
+            if self._repetition.learn(data[begin + 2 :] if begin >= 0 else data, record.data, text):
+                self._go_on = go_on
 
     def _decode(self, records: list[Record]) -> None:
         for record in records:
@@ -146,9 +190,6 @@ class UpstreamTurn:
         error = self.upstream.parse_error(self._status, body)
         if self._status < 400:
             error = _bad(f"the upstream answered with the redirect {self._status}, which is not followed")
-        elif error.kind in (ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION) or self._status in (401, 403):
-            message = f"the upstream {self.upstream.name} server refused the gateway's own key: {error.message}"
-            error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code="upstream_refused_gateway")
         if (seconds := retry_after(self._headers, self._now)) is not None:
             error = msgspec.structs.replace(error, retry_after=seconds)
         return error

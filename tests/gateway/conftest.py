@@ -13,7 +13,7 @@ from dragoman.dialects.contract import UpstreamRequest
 from dragoman.gateway.accesslog import AccessLog
 from dragoman.gateway.app import Gateway
 from dragoman.gateway.facts import ModelFacts
-from dragoman.gateway.settings import Limits, Secret, Settings, StateSettings, Timeouts
+from dragoman.gateway.settings import FailoverSettings, Limits, Secret, Settings, StateSettings, Timeouts
 from dragoman.gateway.turn import Service
 from dragoman.upstreams.interface import UpstreamError
 from dragoman.upstreams.scripted import ScriptedAnswer, ScriptedUpstream
@@ -28,6 +28,8 @@ class Lab:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.upstreams: dict[str, ScriptedUpstream] = {}
+        self.now = 1000.0
+        """The time by which targets cool down."""
 
     @property
     def log(self) -> list[dict[str, Any]]:
@@ -44,6 +46,7 @@ class Lab:
         accepts: Mapping[str, Any] | None = None,
         strict: bool = False,
         state: StateSettings | None = None,
+        failover: FailoverSettings | None = None,
         known: Sequence[str] = (),
         **plays: Play | ScriptedAnswer | UpstreamError,
     ) -> Gateway:
@@ -53,6 +56,7 @@ class Lab:
             timeouts=timeouts or Timeouts(),
             limits=limits or Limits(),
             state=state or StateSettings(),
+            failover=failover or FailoverSettings(),
         )
         services = {}
         for name, play in plays.items():
@@ -67,7 +71,7 @@ class Lab:
                 timeouts=settings.timeouts,
                 strict=strict,
             )
-        return Gateway(settings, services, AccessLog(self.lines.append))
+        return Gateway(settings, services, AccessLog(self.lines.append), clock=lambda: self.now)
 
     def asked(self, name: str) -> int:
         """How many requests an upstream got."""
@@ -79,7 +83,7 @@ def _always(answer: ScriptedAnswer | UpstreamError) -> Play:
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Loops:
-    return loops(item, "test_sockets")
+    return loops(item, "test_sockets", "test_pressure")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Self
 
 from dragoman.gateway.app import Gateway
 from dragoman.gateway.server import Server, bind
@@ -57,7 +57,7 @@ class RawUpstream:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> RawUpstream:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._start, "127.0.0.1", 0)
         return self
 

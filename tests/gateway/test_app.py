@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman import dialects
-from dragoman.gateway.app import HEADER_BYTES
+from dragoman.gateway.settings import Limits
 from dragoman.upstreams.scripted import ScriptedAnswer
 from tests.gateway.asgi import Call
 from tests.gateway.conftest import Lab
@@ -111,7 +111,7 @@ async def test_mounted_under_a_path(lab: Lab) -> None:
 
 
 async def test_too_many_header_bytes(lab: Lab) -> None:
-    headers = {"x-large": "x" * HEADER_BYTES}
+    headers = {"x-large": "x" * int(Limits().header_kib * 1024)}
     call = await Call("POST", "/v1/messages", messages(), headers).answered(lab.gateway(up=ScriptedAnswer([DONE])))
     assert call.status in (413, 431)
     assert shape(call.json) == "messages"

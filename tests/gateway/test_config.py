@@ -25,8 +25,11 @@ upstreams:
 models:
   fast:  [local/qwen3-coder, openai/gpt-5-mini]
   "claude-*": [claude/claude-*, openai/gpt-5]
-timeouts:  {connect: 10, first_event: 300, idle: 120, head: 15, heartbeat: 15, drain: 30, total: 600}
-limits:    {body_mib: 32, event_mib: 4, answer_mib: 64, open_calls: 128, memory: {calls: 5, mib: 1, hours: 2}}
+timeouts:  {connect: 10, first_event: 300, idle: 120, head: 15, heartbeat: 15, drain: 30, total: 600,
+            request_head: 30, request_body: 300, send: 300}
+limits:    {body_mib: 32, header_kib: 64, streams: 9, event_mib: 0.001, answer_mib: 64, open_calls: 128, arguments_mib: 16,
+            error_kib: 0.5, response_header_kib: 64, connections: 7, memory: {calls: 5, mib: 1, hours: 2}}
+failover:  {failures: 2, cool_down: 0, longest: 0.5}
 state:     {url: sqlite:////srv/state.db, answers: 100, mib: 8, days: 7}
 strict:    false
 """
@@ -59,6 +62,8 @@ def test_everything_that_is_documented_is_read() -> None:
     assert (own.idle, own.first_event, own.total) == (5, 300, 600)
     assert settings.limits.open_calls == 128
     assert settings.limits.memory.calls == 5
+    assert (settings.limits.streams, settings.limits.event_mib, settings.limits.connections) == (9, 0.001, 7)
+    assert (settings.failover.failures, settings.failover.cool_down, settings.failover.longest) == (2, 0, 0.5)
     assert (settings.state.url.file, settings.state.answers) == ("/srv/state.db", 100)
 
 
@@ -136,6 +141,13 @@ def upstream(**changes: object) -> str:
         ("state: {days: 0}", "state.days:", "above 0"),
         ("limits: {memory: {call: 1}}", "limits.memory.call:", "did you mean calls?"),
         ("limits: {memory: {calls: -1}}", "limits.memory.calls:", "from 0"),
+        ("failover: {failures: 0}", "failover.failures:", "from 1"),
+        ("failover: {cool_down: -1}", "failover.cool_down:", "from 0"),
+        ("failover: {cooldown: 5}", "failover.cooldown:", "did you mean cool_down?"),
+        ("limits: {streams: 0.5}", "limits.streams:", "whole number"),
+        ("limits: {header_kib: 0}", "limits.header_kib:", "above 0"),
+        ("timeouts: {request_body: 0}", "timeouts.request_body:", "above 0"),
+        (upstream(timeouts={"request_head": 5}), "upstreams.local.timeouts.request_head:", "unknown key"),
         (upstream(timeouts={"drain": 5}), "upstreams.local.timeouts.drain:", "unknown key"),
         (upstream(timeouts=5), "upstreams.local.timeouts:", "expected keys"),
         ("upstreams: {a/b: {dialect: chat, base_url: 'http://x'}}", "upstreams.a/b:", "letters"),
@@ -189,6 +201,13 @@ def test_all_mistakes_at_once_and_no_secret_among_them() -> None:
 
 def test_a_yaml_error_does_not_quote_the_file() -> None:
     assert "sk-inline" not in "\n".join(mistakes("keys: [sk-inline, {\n"))
+
+
+@pytest.mark.parametrize(
+    "value", ["!!timestamp soon", "!!int x", "!!binary é", "!!python/object:os.system {}", "!!set 5"]
+)
+def test_a_value_that_does_not_fit_its_tag_is_no_yaml(value: str) -> None:
+    assert "not YAML" in mistakes(f"listen: {value}")[0]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST."])

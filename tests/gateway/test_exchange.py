@@ -9,9 +9,7 @@ import pytest
 
 from dragoman.dialects.contract import UpstreamRequest
 from dragoman.gateway.settings import Limits
-from dragoman.upstreams.interface import UpstreamError
 from dragoman.upstreams.scripted import ScriptedAnswer
-from tests.gateway import wires
 from tests.gateway.asgi import Call
 from tests.gateway.conftest import Lab
 from tests.gateway.wires import (
@@ -19,7 +17,6 @@ from tests.gateway.wires import (
     DONE,
     FOREVER,
     MESSAGES,
-    PAIR,
     ROLE,
     chat,
     failure,
@@ -169,57 +166,6 @@ async def test_a_client_that_leaves_in_its_own_request(lab: Lab) -> None:
     await call.answered(gateway)
     assert (call.status, lab.asked("up")) == (0, 0)
     assert (lab.log[-1]["status"], lab.log[-1]["error"]) == (499, "client_left")
-
-
-# ---- several targets
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        gone(),
-        answered(500, failure("broke")),
-        answered(429, failure("busy"), retry_after="60"),
-        answered(408, failure("slow")),
-        ScriptedAnswer([]),
-        ScriptedAnswer([ROLE, gone()]),
-        ScriptedAnswer([wires.event({"error": {"message": "overloaded", "code": 503}})]),
-    ],
-    ids=["refused", "500", "429", "408", "empty", "cut-before-text", "error-first"],
-)
-async def test_the_next_target_is_asked(lab: Lab, first: ScriptedAnswer | UpstreamError) -> None:
-    gateway = lab.gateway(models=PAIR, a=first, b=ScriptedAnswer([say("from b"), DONE]))
-    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
-    assert (call.status, text_of(call.body)) == (200, "from b")
-    assert (lab.asked("a"), lab.asked("b")) == (1, 1)
-    assert lab.upstreams["b"].seen[0].body["model"] == "y"
-    assert (lab.log[-1]["upstream"], lab.log[-1]["tried"]) == ("b/y", 2)
-    assert all(answer.closed for answer in lab.upstreams["a"].answers)
-
-
-async def test_a_request_at_fault_is_not_asked_again(lab: Lab) -> None:
-    gateway = lab.gateway(models=PAIR, a=answered(400, failure("bad temperature")), b=ScriptedAnswer([DONE]))
-    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
-    assert (call.status, call.message, lab.asked("b")) == (400, "bad temperature", 0)
-
-
-async def test_no_second_answer_after_text(lab: Lab) -> None:
-    gateway = lab.gateway(models=PAIR, a=ScriptedAnswer([say("from a"), gone()]), b=ScriptedAnswer([DONE]))
-    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
-    assert (text_of(call.body), lab.asked("b")) == ("from a", 0)
-
-
-async def test_all_fail(lab: Lab) -> None:
-    gateway = lab.gateway(models=PAIR, a=answered(500, failure("a broke")), b=answered(503, failure("b broke")))
-    call = await Call("POST", CHAT, chat("pair")).answered(gateway)
-    assert (call.status, call.message) == (503, "b broke")
-    assert call.ended
-
-
-async def test_all_are_busy(lab: Lab) -> None:
-    first, second = answered(429, failure("a"), retry_after="7"), answered(429, failure("b"), retry_after="30")
-    call = await Call("POST", CHAT, chat("pair")).answered(lab.gateway(models=PAIR, a=first, b=second))
-    assert (call.status, call.headers["retry-after"]) == (429, "7")
 
 
 # ---- headers

@@ -120,6 +120,6 @@ def test_services_know_their_facts_and_secrets() -> None:
     services = connect(load(text, {}))
     found = services["claude"].facts.of("claude-opus-4-6")
     assert (found.assistant_prefill, found.max_output_tokens, found.exclusive_sampling) == (True, 5, True)
-    assert services["claude"].secrets == ("sk-ant-secret", "abcdefghij")
+    assert [secret.reveal() for secret in services["claude"].secrets] == ["sk-ant-secret", "abcdefghij"]
     assert services["local"].secrets == ()
     assert (services["claude"].strict, services["local"].strict) == (True, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.gateway.routing import Router, Target, target_mistake
+from dragoman.gateway.routing import Reason, Router, Target, target_mistake
 
 MODELS = {
     "fast": ["local/qwen3-coder", "openai/gpt-5-mini"],
@@ -78,3 +78,25 @@ def test_mistakes(name: str, target: str, words: str) -> None:
 
 def test_no_mistake() -> None:
     assert target_mistake("a-*", "local/b-*", ["local"]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "entry"),
+    [
+        ("fast", Reason.NAME, "fast"),
+        ("local/pinned", Reason.NAME, "local/pinned"),
+        ("claude-haiku-4", Reason.PATTERN, "claude-haiku-*"),
+        ("claude-sonnet-4", Reason.PATTERN, "claude-*"),
+        ("local/other", Reason.DIRECT, "local"),
+    ],
+)
+def test_why(router: Router, name: str, reason: Reason, entry: str) -> None:
+    found = router.find(name)
+    assert found
+    assert (found.reason, found.entry) == (reason, entry)
+
+
+def test_why_at_the_only_upstream() -> None:
+    found = Router(["local"], {}).find("any")
+    assert found
+    assert (found.reason, found.entry) == (Reason.ONLY, "local")

@@ -33,12 +33,15 @@ SECRET = "sk-of-the-upstream"
 class Setup:
     """A raw upstream, a gateway before it, a client at it."""
 
-    def __init__(self, upstream: RawUpstream, client: RawClient, port: int, server: Server, lines: list[str]) -> None:
+    def __init__(
+        self, upstream: RawUpstream, client: RawClient, port: int, server: Server, lines: list[str], gateway: Gateway
+    ) -> None:
         self.upstream = upstream
         self.client = client
         self.port = port
         self.server = server
         self.lines = lines
+        self.gateway = gateway
 
     async def ask(self, *, stream: bool = True) -> tuple[int, bytes]:
         await self.client.ask(CHAT, chat(stream=stream))
@@ -46,7 +49,9 @@ class Setup:
 
 
 @contextlib.asynccontextmanager
-async def setup(play: Play, *, drain: float = 5, limits: Limits | None = None) -> AsyncIterator[Setup]:
+async def setup(
+    play: Play, *, drain: float = 5, limits: Limits | None = None, timeouts: Timeouts | None = None
+) -> AsyncIterator[Setup]:
     lines: list[str] = []
     async with RawUpstream(play) as upstream:
         one = UpstreamSettings(
@@ -55,12 +60,12 @@ async def setup(play: Play, *, drain: float = 5, limits: Limits | None = None) -
             api_key=Secret(SECRET),
             headers={"x-team": HeaderValue("blue")},
         )
-        settings = Settings(upstreams={"up": one}, timeouts=Timeouts(connect=5), limits=limits or Limits())
+        settings = Settings(upstreams={"up": one}, timeouts=timeouts or Timeouts(connect=5), limits=limits or Limits())
         gateway = Gateway(settings, connect(settings), AccessLog(lines.append))
         async with listening(gateway, drain) as (port, server):
             client = await RawClient.connect(port)
             try:
-                yield Setup(upstream, client, port, server, lines)
+                yield Setup(upstream, client, port, server, lines, gateway)
             finally:
                 client.close()
 
@@ -328,7 +333,7 @@ async def test_endless_headers() -> None:
             while not lab.client.reader.at_eof() and not lab.client.reader._buffer:  # type: ignore[attr-defined]
                 await lab.client.send(b"x" * 16384)
                 await asyncio.sleep(0)
-        assert (await lab.client.head())[0] == 400
+        assert (await lab.client.head())[0] == 431
 
 
 async def test_an_endless_body_is_refused() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialects.contract import UpstreamRequest
+from dragoman.gateway import turn
 from dragoman.gateway.settings import Timeouts
 from dragoman.upstreams.scripted import ScriptedAnswer
 from tests.gateway.asgi import Call
@@ -35,6 +36,15 @@ async def test_a_head_that_never_comes(lab: Lab, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(lab.upstreams["up"], "send", never)
     call = await Call("POST", CHAT, chat()).answered(gateway)
     assert call.status == 504
+
+
+async def test_the_body_of_an_error_is_not_waited_for_so_long(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its status is known already: another upstream can be asked, or the client told."""
+    monkeypatch.setattr(turn, "_ERROR_WAIT", 0.02)
+    gateway = lab.gateway(up=ScriptedAnswer([b'{"error', FOREVER], status=429, headers={"retry-after": "9"}))
+    call = await Call("POST", CHAT, chat()).answered(gateway)
+    assert (call.status, call.headers["retry-after"]) == (429, "9")
+    assert lab.upstreams["up"].answers[-1].closed
 
 
 async def test_comments_are_no_event(lab: Lab) -> None:

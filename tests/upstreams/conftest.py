@@ -8,4 +8,4 @@ from tests.loops import Loops, loops
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Loops:
-    return loops(item, "test_dial", "test_http", "test_tls")
+    return loops(item, "test_dial", "test_http", "test_connections", "test_tls")

@@ -117,7 +117,7 @@ async def test_what_would_be_another_request_is_not_sent(path: str, headers: dic
     async with serving(hello) as lab:
         with pytest.raises(UpstreamError) as caught:
             await lab.ask(UpstreamRequest(path=path, body={}, headers=headers))
-        assert caught.value.error.kind is ErrorKind.SERVER
+        assert caught.value.error.kind is ErrorKind.INVALID_REQUEST
         assert lab.server.connections == 0
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dragoman import jsontext
+from dragoman.canonical.errors import Error
 from dragoman.canonical.events import Usage
 from dragoman.canonical.request import Loss
 from dragoman.translate import Exchange
@@ -37,6 +38,8 @@ class Record:
         self.model: str | None = None
         self.upstream: str | None = None
         self.tried = 0
+        self.cooling: list[str] = []
+        self.failed: dict[str, str] = {}
         self.status = 0
         self.finish: str | None = None
         self.error: str | None = None
@@ -57,6 +60,10 @@ class Record:
         self.error = exchange.error.kind.value if exchange.error else None
         self.tools, self.rounds = exchange.tools_ran, exchange.rounds
 
+    def fail(self, target: str, error: Error | None) -> None:
+        """A target failed, and another is asked if there is one."""
+        self.failed[target[:_LONGEST]] = error.kind.value if error else "unknown"
+
     def leave(self, status: int) -> None:
         """The client left before the end."""
         self.status, self.error = status, "client_left"
@@ -72,6 +79,8 @@ class Record:
             "model": self.model and self.model[:_LONGEST],
             "upstream": self.upstream and self.upstream[:_LONGEST],
             "tried": self.tried if self.tried > 1 else None,
+            "failed": self.failed or None,
+            "cooling": [target[:_LONGEST] for target in self.cooling] or None,
             "status": self.status,
             "finish": self.finish,
             "error": self.error,
@@ -102,14 +111,18 @@ def to_stderr(line: str) -> None:
 
 
 class AccessLog:
-    """Writes records, one line each, through a function that takes the line."""
+    """Writes records, one line each, through a function that takes the line.
 
-    def __init__(self, write: Callable[[str], None] = to_stderr) -> None:
+    ``worker``: the number of the process that writes, where a gateway has several.
+    """
+
+    def __init__(self, write: Callable[[str], None] = to_stderr, worker: int | None = None) -> None:
         self._write = write
+        self._always = {} if worker is None else {"worker": worker}
 
     def write(self, record: Record) -> None:
         self.note(record.line())
 
     def note(self, fields: dict[str, Any]) -> None:
         """A line of another kind, for what is no exchange."""
-        self._write(jsontext.render(fields).decode())
+        self._write(jsontext.render({**fields, **self._always}).decode())

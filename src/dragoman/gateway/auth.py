@@ -18,6 +18,8 @@ from dragoman.gateway.client import ClientRequest, Refusal
 from dragoman.gateway.settings import Secret, is_loopback
 
 _NEEDED = "a client key is needed: authorization: Bearer, x-api-key, x-goog-api-key or ?key="
+OPEN_PATHS = ("/health", "/ready")
+"""What is answered without a key, and not logged: whoever watches the gateway asks every few seconds."""
 _UNKNOWN = "this key is not known here: it has to be one of the gateway's own client keys"
 
 
@@ -28,7 +30,7 @@ class ClientKeys:
         self._digests = tuple(_digest(key.reveal()) for key in keys)
 
     def demand(self, client: ClientRequest) -> str:
-        """A name for the client's key that tells nothing of it; ``""`` without keys. With keys, ``/health`` is open.
+        """A name for the client's key that tells nothing of it; ``""`` without keys. With keys, ``OPEN_PATHS`` are open.
 
         Raises ``InvalidRequest`` if this request may not be served.
         """
@@ -38,7 +40,7 @@ class ClientKeys:
         key = next((key for key in _offered(client) if self._knows(key)), None)
         if key is not None:
             return hashlib.blake2b(_digest(key), digest_size=16, person=b"dragoman scope").hexdigest()
-        if client.path != "/health":
+        if client.path not in OPEN_PATHS:
             message = _UNKNOWN if any(_offered(client)) else _NEEDED
             raise Refusal(Error(kind=ErrorKind.AUTHENTICATION, message=message), {"www-authenticate": "Bearer"})
         return ""

@@ -5,6 +5,7 @@ Over plain ASGI messages, so that the gateway runs in any ASGI server.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
@@ -55,8 +56,16 @@ class ClientRequest:
         """The value of a query parameter."""
         return self.query[name][-1] if name in self.query else None
 
-    async def body(self, most: int) -> bytes:
-        """The whole body. Raises ``InvalidRequest`` if it has more bytes than this, and ``ClientGone``."""
+    async def body(self, most: int, seconds: float) -> bytes:
+        """The whole body, of no more bytes than these and in that time. Raises ``InvalidRequest`` and ``ClientGone``."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._body(most)
+        except TimeoutError:
+            message = f"the request body was not there in {seconds:g} s"
+            raise Refusal(Error(kind=ErrorKind.TIMEOUT, message=message), {"connection": "close"}) from None
+
+    async def _body(self, most: int) -> bytes:
         declared = self.headers.get("content-length", "")
         if declared.isascii() and declared.isdigit() and int(declared) > most:
             raise InvalidRequest(_too_large(most))
@@ -93,6 +102,8 @@ class Reply:
         self.dialect = dialect
         self.request_id = request_id
         self.status = 0
+        self.tried = 0
+        """Targets that were asked."""
         self.ended = False
         self._send = send
         self._write_now = write_now
@@ -106,6 +117,8 @@ class Reply:
     async def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """Sends the head. A value that could not stand in a header is left out."""
         every = {**headers, "x-request-id": self.request_id, **self.dialect.client_headers(self.request_id)}
+        if self.tried > 1:
+            every["x-dragoman-tried"] = str(self.tried)
         lines = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in every.items() if _SANE_VALUE.match(v)]
         self.status = status
         await self._send({"type": "http.response.start", "status": status, "headers": lines})

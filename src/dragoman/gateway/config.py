@@ -6,7 +6,7 @@ YAML → ``$NAME`` from the environment → the types of ``settings`` → what m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -70,7 +70,8 @@ def parse(text: str) -> Any:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
         raise ConfigurationError([f"{place}: not YAML: {error.problem or error.context}"]) from None
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except (yaml.YAMLError, RecursionError, ValueError, AttributeError, TypeError):
+        # PyYAML builds a value that does not fit its tag (!!timestamp x) without looking at it first.
         raise ConfigurationError(["the file: line 1: not YAML"]) from None
 
 
@@ -218,9 +219,14 @@ def _check(raw: dict[Any, Any], mistakes: list[str]) -> None:
         for header in headers if isinstance(headers, dict) else ():
             if not _HEADER_NAME.match(str(header)):
                 mistakes.append(f"upstreams.{name}.headers.{header}: not the name of a header")
+    check_models(models, known, "models", mistakes)
+
+
+def check_models(models: Any, upstreams: Sequence[str], place: str, mistakes: list[str]) -> None:
+    """Whether the targets of names are such of these upstreams; works on raw values."""
     for name, targets in models.items() if isinstance(models, dict) else ():
         if isinstance(targets, list) and not targets:
-            mistakes.append(f"models.{name}: expected at least one target")
+            mistakes.append(f"{place}.{name}: expected at least one target")
         for index, target in enumerate(targets if isinstance(targets, list) else ()):
-            if isinstance(target, str) and (wrong := target_mistake(str(name), target, known)):
-                mistakes.append(f"models.{name}[{index}]: {wrong}")
+            if isinstance(target, str) and (wrong := target_mistake(str(name), target, upstreams)):
+                mistakes.append(f"{place}.{name}[{index}]: {wrong}")

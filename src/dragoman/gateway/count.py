@@ -111,7 +111,7 @@ async def _by_upstream(
     if status < 400 or status in (401, 403):
         message = f"the upstream {service.name!r} does not count for this gateway (HTTP {status})"
         error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
-    raise InvalidRequest(scrubbed_error(error, service.secrets))
+    raise InvalidRequest(scrubbed_error(error, [secret.reveal() for secret in service.secrets]))
 
 
 def _request(service: Service, match: Match, body: JSON, request: Request, client: ClientRequest) -> UpstreamRequest:

@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -20,7 +21,9 @@ from dragoman.dialects.contract import Operation, UpstreamRequest
 from dragoman.exceptions import InvalidRequest
 from dragoman.gateway import count
 from dragoman.gateway.accesslog import CLIENT_CLOSED, Record
+from dragoman.gateway.admission import Admission
 from dragoman.gateway.client import ClientRequest, Refusal, Reply
+from dragoman.gateway.health import Health
 from dragoman.gateway.kept import Conversation, Plan
 from dragoman.gateway.routes import Match
 from dragoman.gateway.routing import Router, Target
@@ -33,16 +36,24 @@ from dragoman.toolloop.offer import GatewayTool
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
-    """What every exchange needs of the gateway. ``body_bytes`` bounds a client's body."""
+    """What every exchange needs of the gateway.
+
+    ``body_bytes`` bounds a client's body, ``body_seconds`` the time that it may take, ``streams`` the requests that
+    a client may have under way.
+    """
 
     services: Mapping[str, Service]
     router: Router
     body_bytes: int
+    body_seconds: float
+    streams: int
     limits: StreamLimits
+    admission: Admission
     open_turns: OpenTurns
     memory: ReasoningMemory
     store: AnswerStore
     tools: GatewayTools
+    health: Health
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +69,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 async def run(gateway: Services, match: Match, client: ClientRequest, reply: Reply, record: Record, scope: str) -> None:
     """Answers one request that has a route. Raises ``InvalidRequest`` and ``ClientGone``."""
-    body = read_body(await client.body(gateway.body_bytes))
+    with gateway.admission.admitted(scope, gateway.streams):
+        await _run(gateway, match, client, reply, record, scope)
+
+
+async def _run(
+    gateway: Services, match: Match, client: ClientRequest, reply: Reply, record: Record, scope: str
+) -> None:
+    body = read_body(await client.body(gateway.body_bytes, gateway.body_seconds))
     record.model = name = model_of(match, body)
     targets = gateway.router.targets(name)
     if not targets:
@@ -71,34 +89,87 @@ async def run(gateway: Services, match: Match, client: ClientRequest, reply: Rep
 async def _generate(gateway: Services, asked: Asked, targets: Sequence[Target]) -> None:
     """Asks one target after the other, until one answers or fails after it began to.
 
-    A target that cannot be asked this is passed over; if none can, the client gets the first refusal.
+    One that cools down is passed over if there are others, one that cannot be asked this in any case; if none
+    can, the client gets the first refusal.
     """
     began = asyncio.get_running_loop().time()
-    record = asked.record
-    await gateway.tools.ready(record.model or "")
-    conversation = await _conversation(gateway, asked)
-    failed: list[Turn] = []
-    refused: InvalidRequest | None = None
+    await gateway.tools.ready(asked.record.model or "")
+    search = _Search(gateway, asked, await _conversation(gateway, asked), began, several=len(targets) > 1)
+    cooling: list[Target] = []
     for target in targets:
+        if search.several and not gateway.health.admits(target):
+            cooling.append(target)
+            asked.record.cooling.append(str(target))
+        elif await search.answered_by(target):
+            return
+    if not search.failed:
+        for target in cooling:
+            if await search.answered_by(target):
+                return
+    await search.give_up()
+
+
+class _Search:
+    """The search for a target that answers: what those said that were asked."""
+
+    def __init__(
+        self, gateway: Services, asked: Asked, conversation: Conversation | None, began: float, *, several: bool
+    ) -> None:
+        self.several = several
+        self.failed: list[Turn] = []
+        self._refused: InvalidRequest | None = None
+        self._gateway = gateway
+        self._asked = asked
+        self._conversation = conversation
+        self._began = began
+
+    async def answered_by(self, target: Target) -> bool:
+        """Asks this target. Returns whether the client has its answer, or an error that no other would change."""
+        gateway, record = self._gateway, self._asked.record
         record.upstream = str(target)
         try:
-            turn = _turn(gateway, asked, conversation, target, began)
+            turn = self._turn(target)
         except InvalidRequest as refusal:
-            refused = refused or refusal
-            continue
-        record.tried += 1
+            self._refused = self._refused or refusal
+            return False
+        self._asked.reply.tried = record.tried = record.tried + 1
+        attempt = gateway.health.begin(target, lambda: turn.exchange.said)
         try:
-            if await turn.run(hold=len(targets) > 1):
+            answered = await turn.run(hold=self.several)
+            if answered:
                 await go_on(gateway.tools, turn)
-                return
         finally:
             record.take(turn.exchange)
-        failed.append(turn)
-    if refused is not None and not failed:
-        raise refused
-    turn = _soonest(failed)
-    record.take(turn.exchange)
-    await turn.give()
+            if turn.exchange.finished and not turn.stopped.is_set():
+                gateway.health.learn(attempt, turn.exchange.error)
+            else:
+                gateway.health.release(attempt)
+        if not answered:
+            record.fail(str(target), turn.exchange.error)
+            self.failed.append(turn)
+        return answered
+
+    def _turn(self, target: Target) -> Turn:
+        before = self.failed[-1].exchange if self.failed else None
+        return _turn(self._gateway, self._asked, self._conversation, target, self._began, before)
+
+    async def give_up(self) -> None:
+        """Tells the client of a failure: of the last target, or if all were too busy, of that which is over first."""
+        if not self.failed:
+            assert self._refused is not None
+            raise self._refused
+        turn = self.failed[-1]
+        errors = [error for failed in self.failed if (error := failed.exchange.error)]
+        if all(error.status == 429 for error in errors):
+            turn = min(self.failed, key=_wait)
+        await turn.give_up()
+        self._asked.record.take(turn.exchange)
+
+
+def _wait(turn: Turn) -> float:
+    """Seconds until its upstream may be asked again; infinite if it did not say."""
+    error = turn.exchange.error
+    return inf if error is None or error.retry_after is None else error.retry_after
 
 
 async def _count(gateway: Services, asked: Asked, targets: Sequence[Target]) -> None:
@@ -132,27 +203,21 @@ def _plan(
     return conversation.plan(service, facts, str(target), asked.match.dialect, tools=bool(tools))
 
 
-def _turn(gateway: Services, asked: Asked, conversation: Conversation | None, target: Target, began: float) -> Turn:
-    """The turn at this target. Raises ``InvalidRequest`` if the request cannot be put to it."""
+def _turn(
+    gateway: Services,
+    asked: Asked,
+    conversation: Conversation | None,
+    target: Target,
+    began: float,
+    before: translate.Exchange | None,
+) -> Turn:
+    """The turn at this target, ``before`` which another failed. Raises ``InvalidRequest`` if it cannot be asked this."""
     service = gateway.services[target.upstream]
     tools = gateway.tools.offered(asked.record.model or "")
     plan = _plan(asked, conversation, service, target, tools)
-    exchange = translate.Exchange(
-        asked.match.dialect,
-        service.dialect,
-        seed=asked.reply.request_id,
-        request_id=asked.reply.request_id,
-        now=int(time.time()),
-        facts=service.facts.of(target.model),
-        limits=gateway.limits,
-        memory=gateway.memory,
-        scope=asked.scope,
-        strict=service.strict or asked.client.headers.get("x-dragoman-strict") in ("1", "true"),
-        secrets=service.secrets,
-        tools=tools,
-        loop=gateway.tools.limits,
-        past=gateway.tools.past,
-    )
+    exchange = _exchange(gateway, asked, service, target.model, tools)
+    if before is not None:
+        exchange.take_over(before)
     try:
         request = _request(exchange, asked, plan, target.model)
     except InvalidRequest as refusal:
@@ -163,6 +228,27 @@ def _turn(gateway: Services, asked: Asked, conversation: Conversation | None, ta
     own = asked.match.dialect.forwarded(asked.client.headers, exchange.facts) if exchange.native else {}
     return Turn(
         service, exchange, request, asked.reply, gateway.open_turns, began, _at_end(plan, exchange, asked.record), own
+    )
+
+
+def _exchange(
+    gateway: Services, asked: Asked, service: Service, model: str, tools: Sequence[GatewayTool]
+) -> translate.Exchange:
+    return translate.Exchange(
+        asked.match.dialect,
+        service.dialect,
+        seed=asked.reply.request_id,
+        request_id=asked.reply.request_id,
+        now=int(time.time()),
+        facts=service.facts.of(model),
+        limits=gateway.limits,
+        memory=gateway.memory,
+        scope=asked.scope,
+        strict=service.strict or asked.client.headers.get("x-dragoman-strict") in ("1", "true"),
+        secrets=[secret.reveal() for secret in service.secrets],
+        tools=tools,
+        loop=gateway.tools.limits,
+        past=gateway.tools.past,
     )
 
 
@@ -186,13 +272,6 @@ def _at_end(plan: Plan, exchange: translate.Exchange, record: Record) -> Callabl
             record.unkept = True  # the answer is sound all the same
 
     return end
-
-
-def _soonest(failed: Sequence[Turn]) -> Turn:
-    """The failure that the client is told: the last, or if all were too busy, the one that is over first."""
-    if all(turn.status == 429 for turn in failed):
-        return min(failed, key=lambda turn: turn.retry_after)
-    return failed[-1]
 
 
 async def _while_client_stays(
@@ -230,6 +309,8 @@ def read_body(data: bytes) -> dict[str, Any]:
         value = _second_look(data)
     if not isinstance(value, dict):
         raise InvalidRequest(invalid_request("the request body is not a JSON object"))
+    if jsontext.is_nested_deeper(value):
+        raise InvalidRequest(invalid_request(f"the request body is nested deeper than {jsontext.DEPTH} levels"))
     return value
 
 

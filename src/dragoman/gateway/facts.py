@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,13 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             and matches(self.host, host.lower())
             and any(matches(pattern, name) for pattern in self.models for name in names)
         )
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """Facts that one place gives; ``place`` says where that is."""
+
+    place: str
+    facts: Given
 
 
 @cache
@@ -87,13 +94,18 @@ class ModelFacts:
         """What is known of this model."""
         return self._remembered(model)
 
+    def layers(self, model: str) -> list[Layer]:
+        """Who says what of this model; the later layer counts more."""
+        known = [preset for preset in self._known if preset.fits(self._dialect, self._host, model)]
+        own = [(pattern, given) for pattern, given in self._models if matches(pattern, model)]
+        return [
+            *(Layer(f"preset: {preset.source}", preset.facts) for preset in known),
+            Layer("accepts of the upstream", self._given),
+            *(Layer(f"accepts of its models {pattern!r}", given) for pattern, given in own),
+        ]
+
     def _found(self, model: str) -> Facts:
-        layers: Iterable[Given] = (
-            *(preset.facts for preset in self._known if preset.fits(self._dialect, self._host, model)),
-            self._given,
-            *(given for pattern, given in self._models if matches(pattern, model)),
-        )
         found: dict[str, Any] = {}
-        for layer in layers:
-            found |= layer
+        for layer in self.layers(model):
+            found |= layer.facts
         return msgspec.convert(found, Facts)

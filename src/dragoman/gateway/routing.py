@@ -7,6 +7,7 @@ there is only one upstream, the name is a model there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 
 import msgspec
 
@@ -21,6 +22,23 @@ class Target(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.upstream}/{self.model}"
+
+
+class Reason(StrEnum):
+    """Why a name means its targets."""
+
+    NAME = "exact name"
+    PATTERN = "pattern"
+    DIRECT = "direct address"
+    ONLY = "only upstream"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a name means: its targets, why, and the ``models`` entry (or the upstream) that says so."""
+
+    targets: tuple[Target, ...]
+    reason: Reason
+    entry: str
 
 
 class Router:
@@ -41,16 +59,24 @@ class Router:
 
     def targets(self, name: str) -> tuple[Target, ...]:
         """The targets of this name; none if it is unknown."""
+        found = self.find(name)
+        return found.targets if found else ()
+
+    def find(self, name: str) -> Found | None:
+        """The targets of this name, and why; ``None`` if it is unknown."""
         if found := self._exact.get(name):
-            return found
-        for (head, _, tail), targets in self._patterns:
+            return Found(found, Reason.NAME, name)
+        for (head, star, tail), targets in self._patterns:
             if name.startswith(head) and name.endswith(tail) and len(name) >= len(head) + len(tail):
                 middle = name[len(head) : len(name) - len(tail)]
-                return tuple(Target(one.upstream, one.model.replace("*", middle, 1)) for one in targets)
+                carried = tuple(Target(one.upstream, one.model.replace("*", middle, 1)) for one in targets)
+                return Found(carried, Reason.PATTERN, f"{head}{star}{tail}")
         upstream, slash, model = name.partition("/")
         if slash and upstream in self._upstreams:
-            return (Target(upstream, model),) if model else ()
-        return (Target(self._upstreams[0], name),) if name and len(self._upstreams) == 1 else ()
+            return Found((Target(upstream, model),), Reason.DIRECT, upstream) if model else None
+        if name and len(self._upstreams) == 1:
+            return Found((Target(self._upstreams[0], name),), Reason.ONLY, self._upstreams[0])
+        return None
 
 
 def _target(text: str) -> Target:

@@ -111,15 +111,23 @@ class HeaderValue(str):
             raise ValueError("expected a text of printable ASCII characters")
         return cls(value)
 
+    def __repr__(self) -> str:
+        """Nothing of it: it may hold a key."""
+        return "***"
+
 
 _MOST = 10_000_000  # no number here is larger, and infinity is none
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=_MOST)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_MOST)]
 Count = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
 
 
 class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds. ``first_event`` bounds the wait for a whole answer too; ``total`` is unbounded if not given."""
+    """Seconds. ``first_event`` bounds the wait for a whole answer too; ``total`` is unbounded if not given.
+
+    ``request_head``, ``request_body``: what a client has for its request; ``send``: for any of its answer.
+    """
 
     connect: Positive = 10.0
     first_event: Positive = 300.0
@@ -128,6 +136,9 @@ class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat: Positive = 15.0
     drain: Positive = 30.0
     total: Positive | None = None
+    request_head: Positive = 30.0
+    request_body: Positive = 300.0
+    send: Positive = 300.0
 
 
 class UpstreamTimeouts(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,14 +173,31 @@ class TurnSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """``body_mib``: a client's body; ``event_mib``, ``answer_mib``, ``open_calls``: an upstream's answer."""
+    """``body_mib``, ``header_kib``, ``streams``: of a client; the others, up to ``connections``: of an upstream."""
 
     body_mib: Positive = 32.0
+    header_kib: Positive = 64.0
+    streams: Count = 10_000
     event_mib: Positive = 4.0
     answer_mib: Positive = 64.0
     open_calls: Count = 128
+    arguments_mib: Positive = 16.0
+    error_kib: Positive = 64.0
+    response_header_kib: Positive = 64.0
+    connections: Count = 10_000
     memory: MemorySettings = MemorySettings()
     turns: TurnSettings = TurnSettings()
+
+
+class FailoverSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """When a target is passed over: after so many ``failures`` in a row, for ``cool_down`` seconds.
+
+    ``longest``: seconds that count of a Retry-After.
+    """
+
+    failures: Count = 3
+    cool_down: NotNegative = 30.0
+    longest: NotNegative = 600.0
 
 
 class Accepts(msgspec.Struct, frozen=True):
@@ -226,14 +254,19 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole configuration. ``strict``: a request of which something would be lost is refused."""
+    """The whole configuration. ``strict``: a request of which something would be lost is refused.
+
+    ``workers``: processes that serve.
+    """
 
     listen: Address = Address("127.0.0.1", 4180)
+    workers: Annotated[int, msgspec.Meta(gt=0, le=256)] = 1
     keys: list[Secret] = []
     upstreams: dict[str, UpstreamSettings] = {}
     models: dict[str, list[str]] = {}
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
+    failover: FailoverSettings = FailoverSettings()
     state: StateSettings = StateSettings()
     strict: bool = False
     tools: dict[str, ToolsetSettings] = {}

@@ -22,7 +22,7 @@ from dragoman.dialects.contract import Dialect, UpstreamRequest
 from dragoman.gateway.alarm import Alarm
 from dragoman.gateway.client import Reply
 from dragoman.gateway.facts import ModelFacts
-from dragoman.gateway.settings import Timeouts
+from dragoman.gateway.settings import Secret, Timeouts
 from dragoman.upstreams.interface import Upstream, UpstreamAnswer, UpstreamError, flow
 
 _PASSED_HEADERS = re.compile(r"(?:x|anthropic)-ratelimit-[a-z0-9-]+\Z")
@@ -32,6 +32,9 @@ _REST = 1.0
 
 
 STOPPED = "the gateway is being stopped"
+
+_ERROR_WAIT = 10.0
+"""Seconds for the body of an error, whose status is known already."""
 
 _LOSS_HEADER = 1000
 """Characters of ``x-dragoman-loss``."""
@@ -49,7 +52,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     facts: ModelFacts = ModelFacts()
     timeouts: Timeouts = Timeouts()
     strict: bool = False
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[Secret, ...] = ()
 
 
 class OpenTurns:
@@ -115,51 +118,31 @@ class Turn:
     async def run(self, *, hold: bool) -> bool:
         """Asks, and carries the answer to its end, or to the point at which the gateway has to run tools.
 
-        With ``hold``, a failure before the head that another upstream might not have is not sent,
-        and ``False`` returned: ``give`` sends it after all.
+        With ``hold``, a failure before anything was said that another upstream might not have is withheld
+        (``Exchange.hold``), and ``False`` returned: ``give_up`` sends it after all.
         """
+        self.exchange.hold = hold
         opening = asyncio.ensure_future(self.service.upstream.send(self._request))
         self._open_turns.turns.add(self)
         try:
-            while not self._over:
+            while not self.exchange.over:
                 if self._answer is not None and self._reply.begun:
                     await self._carry(self._answer)
                     break
                 await self._advance(opening)
-                if hold and not self._reply.begun and self.worth_another:
-                    return False
                 await self.give()
             if not self.exchange.failed:
                 await self._rest()
-            return True
+            return self.exchange.withheld is None
         finally:
             self._alarm.off()
             self._open_turns.turns.discard(self)
             await self._let_go(opening)
 
-    @property
-    def _over(self) -> bool:
-        """The answer is, or the gateway has to run tools."""
-        return self.exchange.finished or bool(self.exchange.calls)
-
-    @property
-    def status(self) -> int:
-        """The status that the client gets; 0 while that is not known."""
-        return self.exchange.head.status if self.exchange.head else 0
-
-    @property
-    def worth_another(self) -> bool:
-        """Whether it failed in a way that says nothing of what another upstream would do."""
-        return self.status in (408, 429) or self.status >= 500
-
-    @property
-    def retry_after(self) -> float:
-        """Seconds until the upstream may be asked again; infinite if it did not say."""
-        head = self.exchange.head
-        try:
-            return float(head.headers.get("retry-after", "inf")) if head else inf
-        except ValueError:
-            return inf
+    async def give_up(self) -> None:
+        """Sends the failure that was withheld."""
+        self.exchange.give_up()
+        await self.give()
 
     def following(self, request: UpstreamRequest) -> Turn:
         """The turn of the next request of the same exchange, to the same upstream."""
@@ -210,6 +193,8 @@ class Turn:
                 self._answer = await asyncio.shield(opening)
                 self._headers = self._answer.headers
                 self.exchange.receive_head(self._answer.status, self._headers)
+                if self._answer.status >= 300:
+                    self._patience = min(self._patience, self._clock() + _ERROR_WAIT)
             elif data := await self._answer.read():
                 self.exchange.receive_data(data)
             else:
@@ -222,7 +207,7 @@ class Turn:
     async def _carry(self, answer: UpstreamAnswer) -> None:
         """All that is left once the head is out: ``_deliver`` does it, and this what is not done for every delta."""
         alarm = self._alarm
-        while not self._over:
+        while not self.exchange.over:
             if self._too_late:
                 await self._on_time()
                 continue
@@ -243,7 +228,7 @@ class Turn:
         """Some bytes of the upstream's to the client. Returns whether the next may follow at once."""
         exchange = self.exchange
         exchange.receive_data(data)
-        if exchange.finished or exchange.calls:
+        if exchange.over:
             return False
         now, goes_on = self._clock(), True
         if out := exchange.data_to_send():
@@ -304,7 +289,7 @@ class Turn:
         """Sends what the exchange has for the client."""
         exchange, reply = self.exchange, self._reply
         head = exchange.head
-        if head is None:
+        if head is None or exchange.withheld is not None:
             return
         if exchange.finished and not exchange.failed and self._before_end is not None:
             await self._before_end()

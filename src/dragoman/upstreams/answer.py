@@ -17,7 +17,7 @@ from dragoman.upstreams.interface import UpstreamError
 from dragoman.upstreams.unpacking import Unpacker
 
 HEAD_BYTES = 1 << 16
-"""What a head may have, with those of interim answers before it; and trailers."""
+"""What a head may have unless told otherwise, with those of interim answers before it; and trailers."""
 HELD_BYTES = 1 << 16
 """What is kept for a reader that does not come, before the connection is read no more: at most one read
 (``pool.READ_BYTES``) beyond it."""
@@ -43,15 +43,18 @@ class Line(Protocol):
 
 
 class HttpAnswer:
-    """``UpstreamAnswer``; also what the parser calls. ``upstream`` is the name that errors give."""
+    """``UpstreamAnswer``; also what the parser calls. ``upstream`` is the name that errors give.
+
+    ``head_bytes``: what its head may have.
+    """
 
     __slots__ = (
         *("headers", "on_body", "silent", "status"),
-        *("_barren", "_ended", "_failure", "_head_size", "_held", "_holding", "_keep", "_line", "_lines"),
+        *("_barren", "_ended", "_failure", "_head_most", "_head_size", "_held", "_holding", "_keep", "_line", "_lines"),
         *("_parser", "_pieces", "_sink", "_stopped", "_to_the_end", "_unpacker", "_upstream", "_waiter"),
     )
 
-    def __init__(self, upstream: str, line: Line) -> None:
+    def __init__(self, upstream: str, line: Line, head_bytes: int = HEAD_BYTES) -> None:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.silent = True
@@ -72,6 +75,7 @@ class HttpAnswer:
         self._unpacker: Unpacker | None = None
         self._lines: dict[str, str] = {}
         self._head_size = 0
+        self._head_most = head_bytes
         self._barren = 0
         """Bytes since the last piece of the body."""
         self._held = 0
@@ -178,38 +182,47 @@ class HttpAnswer:
             if not self._ended:
                 self._break()
         if self._ended:
-            self._parser = None
-            if self._holding:
-                self._holding = False
-                self._line.go_on()
-            self._line.over(keep=self._keep)
+            self._leave_line()
         elif not self._failure:
             if not self._pieces:
                 self._count_barren(len(data))
-            elif self._sink is not None:
-                self._pour(self._sink)
+            elif (sink := self._sink) is not None:
+                try:
+                    goes_on = sink(self._take())
+                except Exception as bug:
+                    self._spill(bug)
+                else:
+                    if not goes_on:
+                        self._stop_pouring()
                 return
         if self._waiter is None or self._waiter.done():  # a reader that was woken may take its time too
             self._hold(len(data))
         else:
             self._waiter.set_result(None)
 
+    def _leave_line(self) -> None:
+        self._parser = None
+        if self._holding:
+            self._holding = False
+            self._line.go_on()
+        self._line.over(keep=self._keep)
+
     def _count_barren(self, size: int) -> None:
         self._barren += size
-        if self._barren > HEAD_BYTES:
+        if self._barren > 2 * max(self._head_most, HEAD_BYTES):  # lines have more than names and values
             self._break()
 
-    def _pour(self, sink: Callable[[bytes], bool]) -> None:
-        try:
-            self._stopped = not sink(self._take())
-        except Exception as bug:
-            self._sink = None
-            if self._waiter is None or self._waiter.done():
-                raise
-            self._waiter.set_exception(bug)
-        if self._stopped:
-            self._sink = None
-            self._wake()
+    def _stop_pouring(self) -> None:
+        """The sink wants no more."""
+        self._sink, self._stopped = None, True
+        self._wake()
+
+    def _spill(self, bug: Exception) -> None:
+        """The sink has failed: that is for the task that waits in ``flow``."""
+        self._sink = None
+        if self._waiter is None or self._waiter.done():
+            raise bug
+        self._waiter.set_exception(bug)
 
     def lost(self, *, broken: bool) -> None:
         """The connection has ended; ``broken``: not by the other side's will."""
@@ -246,7 +259,7 @@ class HttpAnswer:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)
-        if self._head_size > HEAD_BYTES:
+        if self._head_size > self._head_most:
             raise ValueError("the head is too large")
         if self.status:
             return  # a trailer

@@ -14,6 +14,10 @@ class Owner(Protocol):
     @property
     def buffer(self) -> memoryview: ...
 
+    @property
+    def head_bytes(self) -> int:
+        """What the head of an answer may have."""
+
     def rest(self, connection: Connection) -> None:
         """It can take another request."""
 
@@ -26,7 +30,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, owner: Owner) -> None:
         self.rests_since = 0.0
+        self.lent = False
+        """Whether a request uses it; its owner's note."""
         self._owner = owner
+        self._buffer = owner.buffer
         self._answer: HttpAnswer | None = None
         self._requests = 0
         self._unheard = False
@@ -42,7 +49,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def ask(self, upstream: str, request: bytes) -> HttpAnswer:
         """The answer with its head. Raises ``UpstreamError``; cancelling ends the connection."""
-        self._answer = answer = HttpAnswer(upstream, self)
+        self._answer = answer = HttpAnswer(upstream, self, self._owner.head_bytes)
         self._requests += 1
         try:
             self._transport.write(request)
@@ -78,11 +85,11 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._owner.buffer
+        return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._answer is not None:
-            self._answer.receive(self._owner.buffer[:nbytes])
+            self._answer.receive(self._buffer[:nbytes])
         else:
             self.abort()  # nothing was asked
 

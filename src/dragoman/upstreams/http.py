@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from dragoman import jsontext
 from dragoman.canonical.errors import ErrorKind
 from dragoman.dialects.contract import UpstreamRequest
-from dragoman.upstreams.answer import HttpAnswer, failed
+from dragoman.upstreams.answer import HEAD_BYTES, HttpAnswer, failed
 from dragoman.upstreams.connection import Connection
 from dragoman.upstreams.interface import UpstreamError
-from dragoman.upstreams.pool import Pool
+from dragoman.upstreams.pool import MOST, Pool
 
 _TARGET = re.compile(r"/[\x21-\x7e]*\Z")
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
@@ -38,7 +38,8 @@ def _trusted() -> ssl.SSLContext:
 class HttpUpstream:
     """``Upstream`` for a base URL. ``headers`` go with every request, over those of the dialect.
 
-    ``connect``: seconds that name, connection and TLS may take together. ``tls`` is for tests.
+    ``connect``: seconds that name, connection and TLS may take together, and the wait for the end of another request
+    where ``connections`` are in use. ``head_bytes``: what an answer's head may have. ``tls`` is for tests.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class HttpUpstream:
         base_url: str,
         headers: Mapping[str, str],
         connect: float,
+        connections: int = MOST,
+        head_bytes: int = HEAD_BYTES,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.dialect = dialect
@@ -62,30 +65,34 @@ class HttpUpstream:
             self._host += f":{parts.port}"
         self._headers = {name.lower(): value for name, value in headers.items()}
         self._connect = connect
-        self._pool = Pool(host, parts.port or (443 if secure else 80), (tls or _trusted()) if secure else None)
+        port, context = parts.port or (443 if secure else 80), (tls or _trusted()) if secure else None
+        self._pool = Pool(host, port, context, most=connections, head_bytes=head_bytes)
 
     async def send(self, request: UpstreamRequest) -> HttpAnswer:
         written = self._written(request)
-        connection = self._pool.take()
-        if connection is not None:
-            try:
-                return await connection.ask(self._name, written)
-            except UpstreamError:
-                if not connection.unheard:
-                    raise
-        connection = await self._connected()
+        connection = await self._connection()
+        try:
+            return await connection.ask(self._name, written)
+        except UpstreamError:
+            if not connection.unheard:
+                raise
+        connection = await self._connection(fresh=True)
         return await connection.ask(self._name, written)
 
     async def aclose(self) -> None:
         self._pool.close()
 
-    async def _connected(self) -> Connection:
+    async def _connection(self, *, fresh: bool = False) -> Connection:
+        waiting = True
         try:
             async with asyncio.timeout(self._connect):
-                return await self._pool.connect()
+                await self._pool.room()
+                waiting = False
+                return await self._pool.lend(fresh=fresh)
         except TimeoutError as failure:
-            kind, what = ErrorKind.UPSTREAM_TIMEOUT, "could not be reached in time"
-            raise failed(self._name, what, kind) from failure
+            if waiting:
+                raise failed(self._name, "has no free connection: all are in use", ErrorKind.OVERLOADED) from failure
+            raise failed(self._name, "could not be reached in time", ErrorKind.UPSTREAM_TIMEOUT) from failure
         except ssl.SSLCertVerificationError as failure:
             raise failed(self._name, "has no valid certificate") from failure
         except (OSError, UnicodeError) as failure:  # the latter for a name that cannot be one
@@ -106,6 +113,6 @@ class HttpUpstream:
         target = self._path + request.path
         sane = _TARGET.match(target) and all(_NAME.match(n) and _VALUE.match(v) for n, v in headers.items())
         if not sane:
-            raise failed(self._name, "cannot be asked this: the request has no form in HTTP", ErrorKind.SERVER)
+            raise failed(self._name, "cannot be asked this: the request has no form in HTTP", ErrorKind.INVALID_REQUEST)
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"{request.method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body
