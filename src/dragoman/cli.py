@@ -45,7 +45,8 @@ def main() -> None:
 @click.option("--demo", is_flag=True, help="The demo upstream alone: no network, no keys.")
 @click.option("--host", metavar="H", help="The address to listen on, instead of the configured one.")
 @click.option("--port", metavar="N", type=_Port(), help="The port to listen on (0: any that is free).")
-def serve(config: str | None, demo: bool, host: str | None, port: int | None) -> None:
+@click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="Processes that share the port (default 1).")
+def serve(config: str | None, demo: bool, host: str | None, port: int | None, workers: int | None) -> None:
     """Run the gateway.
 
     Without --config the configuration is $DRAGOMAN_CONFIG, ./dragoman.yaml, or API keys in the
@@ -55,7 +56,7 @@ def serve(config: str | None, demo: bool, host: str | None, port: int | None) ->
 
     if demo and config:
         raise click.UsageError("--demo serves the demo upstream alone: leave --config out")
-    sys.exit(run(config, demo, host, port))
+    sys.exit(run(config, demo, host, port, workers))
 
 
 @main.command()
@@ -139,3 +140,80 @@ def tools(config: str | None, name: str | None, arguments: str | None) -> None:
     except pipes.UsageError as error:
         raise click.UsageError(str(error)) from None
     sys.exit(status)
+
+
+@main.command()
+@click.option("--config", metavar="FILE", help="The configuration (YAML).")
+@click.option("--dialect", metavar="D", type=_Dialect(), help="Say whether a client of this dialect is translated.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.argument("name")
+def route(name: str, config: str | None, dialect: str | None, as_json: bool) -> None:
+    """Say which targets the model NAME leads to, and why, and what is known of them.
+
+    The configuration is the one that serve would find; no upstream is asked. Exit status: 0 it leads
+    somewhere, 1 nowhere, 2 wrong usage.
+    """
+    from dragoman.commands.route import route as run
+
+    sys.exit(run(name, config, dialect, as_json))
+
+
+@main.command()
+@click.option("--config", metavar="FILE", help="The configuration (YAML).")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def models(config: str | None, as_json: bool) -> None:
+    """List the names of models that clients can use, and what they lead to.
+
+    The configuration is the one that serve would find; no upstream is asked.
+    """
+    from dragoman.commands.models import models as run
+
+    sys.exit(run(config, as_json))
+
+
+class _Agent(click.ParamType[str]):
+    """The name of an agent that can be launched."""
+
+    name = "agent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from dragoman.launch.agents import AGENTS
+
+        if value not in AGENTS:
+            self.fail(f"{value!r} is none of {', '.join(AGENTS)}", param, ctx)
+        return str(value)
+
+
+@main.command()
+@click.option("--model", metavar="M", help="The model that the agent shall use: a configured name, or UPSTREAM/MODEL.")
+@click.option("--config", metavar="FILE", help="The configuration (YAML).")
+@click.option("--dialect", metavar="D", type=_Dialect(), help="What the agent shall speak, if it speaks several.")
+@click.option("--print-env", is_flag=True, help="Print lines for a shell instead, and start nothing.")
+@click.option("--log", metavar="FILE", help="Where the gateway that is started writes its access log.")
+@click.argument("agent", type=_Agent(), metavar="claude|codex|gemini|opencode|pi|qwen|kilo|aider")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
+def launch(
+    agent: str,
+    model: str | None,
+    config: str | None,
+    dialect: str | None,
+    print_env: bool,
+    log: str | None,
+    arguments: tuple[str, ...],
+) -> None:
+    """Start an agent with its traffic on the gateway: one that runs already, or one for this run.
+
+    What the agent needs it is given as variables and options of this run; files of yours are not
+    changed. ARGS go on to it. The exit status is the agent's own; 127: it is not installed.
+    """
+    from dragoman.launch.agents import AGENTS
+    from dragoman.launch.command import Wish
+    from dragoman.launch.command import launch as run
+
+    speaks = AGENTS[agent].dialects
+    if dialect is not None and dialect not in speaks:
+        raise click.UsageError(f"{AGENTS[agent].title} can be told to speak {' or '.join(speaks)}, not {dialect}")
+    wish = Wish(
+        agent=agent, model=model, config=config, dialect=dialect, print_env=print_env, log=log, arguments=arguments
+    )
+    sys.exit(run(wish))
