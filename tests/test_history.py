@@ -270,6 +270,12 @@ def test_the_same_history_gives_the_same_turns(row: str) -> None:
     assert messages == before, "what the client said is left alone"
 
 
+@pytest.mark.parametrize("alternate", [True, False])
+def test_where_nothing_is_said_the_user_says_so(alternate: bool) -> None:
+    history = arrange([user(" "), assistant("")], HistoryRules(origin="here", alternate=alternate))
+    assert [(turn.role, turn.parts[0].part) for turn in history.turns] == [(q.Role.USER, text(BEGINNING))]
+
+
 def test_system_text_that_stands_first_is_apart() -> None:
     messages = [system("a", " "), developer("b"), HI, system("c")]
     history = arranged(messages, **ALTERNATE)

@@ -218,6 +218,8 @@ class _Arranger:
             for turn in self._turns:
                 _calls_to_the_end(turn)
         self._turns = [turn for turn in self._turns if turn.parts or turn.answers]
+        if not self._turns and not self._rules.fragment:
+            self._turns.append(_said(BEGINNING))
         if self._rules.alternate:
             self._alternate()
         self._end()
@@ -330,7 +332,7 @@ class _Arranger:
                 turns[-1].parts += turn.parts
             else:
                 turns.append(turn)
-        if not self._rules.fragment and (not turns or turns[0].role is q.Role.ASSISTANT):
+        if not self._rules.fragment and turns and turns[0].role is q.Role.ASSISTANT:
             turns.insert(0, _said(BEGINNING))
         self._turns = turns
 

@@ -24,6 +24,7 @@ CONTENT = {
     *("messages.tool.name", "gemini.call.name"),  # nor is a name
     "messages.tool.id",  # nor a block of a tool that the upstream ran, and showed twice
     "gemini.finish.silent",  # the answer says nothing
+    "gemini.finish.calls",  # it was blocked, calls and all
 }
 """Rules of content: what an upstream gets wrong there is passed on, not repaired."""
 
@@ -86,7 +87,7 @@ def test_any_error_answer(upstream: str, client: str, body: bytes, status: int) 
 def hold(upstream: str, client: str, body: bytes, *, stream: bool, choices: int = 1) -> None:
     """One end, in form, the same bytes for every cut; an illegal order raises in the encoder."""
     status, answer = answered(upstream, client, body, stream=stream, choices=choices)
-    for cut in (1, 7):
+    for cut in (1, 7, -1):
         assert answered(upstream, client, body, stream=stream, choices=choices, cut=cut) == (status, answer)
     assert broken(client, answer) == []
     assert status == 200 or answer.startswith(b"{"), "an error is a body of its own"

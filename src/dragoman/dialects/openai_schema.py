@@ -69,6 +69,6 @@ def _is_closed(schema: JSON) -> bool:
     kind = schema.get("type")
     if "properties" not in schema and kind != "object" and not (isinstance(kind, list) and "object" in kind):
         return True
-    properties, required = schema.get("properties") or {}, schema.get("required")
-    named = isinstance(required, list) and all(name in required for name in properties)
-    return schema.get("additionalProperties") is False and (named or not properties)
+    properties, required = schema.get("properties") or {}, schema.get("required") or []
+    same = isinstance(required, list) and len(required) == len(properties)
+    return schema.get("additionalProperties") is False and same and all(name in required for name in properties)

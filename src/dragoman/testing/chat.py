@@ -95,8 +95,7 @@ def _choice(body: JSON, tools: set[str], faults: Faults) -> None:
 def _named(choice: Any, path: str, tools: set[str], faults: Faults) -> None:
     kind = faults.word(faults.object(choice, path).get("type"), f"{path}.type", ("function", "custom"))
     name = faults.object(faults.object(choice, path, {"type", kind}).get(kind), f"{path}.{kind}", {"name"}).get("name")
-    if name not in tools:
-        faults.add(f"{path}.{kind}.name", f"there is no tool {name!r}")
+    faults.known(name, f"{path}.{kind}.name", tools, "tool")
 
 
 # ---- limits and sampling

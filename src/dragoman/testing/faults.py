@@ -86,6 +86,11 @@ class Faults:
             return ""
         return value
 
+    def known(self, value: Any, path: str, names: Collection[str], what: str) -> None:
+        """The name of one of these."""
+        if not isinstance(value, str) or value not in names:
+            self.add(path, f"there is no {what} {value!r}")
+
     def flag(self, value: Any, path: str) -> bool:
         """True or false."""
         if not isinstance(value, bool):
@@ -112,7 +117,7 @@ class Faults:
         text = self.text(value, path)
         try:
             parsed = msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeEncodeError):
             self.add(path, "is no JSON")
         else:
             if not isinstance(parsed, dict):

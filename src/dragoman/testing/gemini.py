@@ -11,6 +11,7 @@ from typing import Any
 from dragoman.testing import gemini_turns as turns
 from dragoman.testing.faults import JSON, Faults, given
 from dragoman.testing.gemini_schema import openapi_subset
+from dragoman.testing.schemas import any_schema
 
 _MEMBERS = {
     *("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "model"),
@@ -85,7 +86,7 @@ def _tool(tool: Any, path: str, known: set[str], faults: Faults) -> set[str]:
         if given(declared, "parameters"):
             openapi_subset(declared["parameters"], f"{place}.parameters", faults, root=True)
         if given(declared, "parametersJsonSchema"):
-            faults.object(declared["parametersJsonSchema"], f"{place}.parametersJsonSchema")
+            any_schema(declared["parametersJsonSchema"], f"{place}.parametersJsonSchema", faults)
             if given(declared, "parameters"):
                 faults.add(f"{place}.parameters", "does not go with parametersJsonSchema")
     return names
@@ -110,8 +111,7 @@ def _calling(body: JSON, names: set[str], faults: Faults) -> None:
     for place, name in faults.list(calling.get("allowedFunctionNames") or [], f"{path}.allowedFunctionNames"):
         if mode not in ("ANY", "VALIDATED"):
             faults.add(place, f"does not go with the mode {mode}")
-        if name not in names:
-            faults.add(place, f"there is no function {name!r}")
+        faults.known(name, place, names, "function")
 
 
 # ---- generationConfig
@@ -141,7 +141,7 @@ def _schema(config: JSON, faults: Faults) -> None:
         if name == "responseSchema":
             openapi_subset(config[name], f"generationConfig.{name}", faults)
         else:
-            faults.object(config[name], f"generationConfig.{name}")
+            any_schema(config[name], f"generationConfig.{name}", faults)
     if len(found) > 1:
         faults.add("generationConfig.responseSchema", "does not go with responseJsonSchema")
 

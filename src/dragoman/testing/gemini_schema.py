@@ -49,8 +49,7 @@ def _properties(schema: JSON, path: str, faults: Faults) -> None:
     for name, inner in properties.items():
         openapi_subset(inner, f"{path}.properties.{name}", faults)
     for place, name in faults.list(schema.get("required") or [], f"{path}.required"):
-        if name not in properties:
-            faults.add(place, f"there is no property {name!r}")
+        faults.known(name, place, properties, "property")
 
 
 def _values(schema: JSON, kind: Any, path: str, faults: Faults) -> None:

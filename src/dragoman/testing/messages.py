@@ -107,8 +107,8 @@ def _choice(body: JSON, tools: set[str], faults: Faults) -> None:
     kind = faults.word(choice.get("type"), "tool_choice.type", ("auto", "any", "tool", "none"))
     if (kind == "tool") != given(choice, "name"):
         faults.add("tool_choice.name", "belongs to the type tool")
-    elif kind == "tool" and choice["name"] not in tools:
-        faults.add("tool_choice.name", f"there is no tool {choice['name']!r}")
+    elif kind == "tool":
+        faults.known(choice["name"], "tool_choice.name", tools, "tool")
     if given(choice, "disable_parallel_tool_use"):
         faults.flag(choice["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use")
         if kind == "none":

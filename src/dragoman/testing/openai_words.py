@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from dragoman.testing.faults import JSON, Faults, given
-from dragoman.testing.schemas import strict_openai
+from dragoman.testing.schemas import any_schema, strict_openai
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Names of tools and of formats."""
@@ -31,8 +31,8 @@ def schema_format(value: Any, path: str, faults: Faults, *, flat: bool = False) 
     members = {"name", "description", "schema", "strict"}
     form: JSON = faults.object(value, path, members | {"type"} if flat else members)
     faults.text(form.get("name"), f"{path}.name", pattern=NAME)
-    schema = faults.object(form.get("schema"), f"{path}.schema")
+    held = any_schema(form.get("schema"), f"{path}.schema", faults)
     if given(form, "description"):
         faults.text(form["description"], f"{path}.description", blank=True)
     if given(form, "strict") and faults.flag(form["strict"], f"{path}.strict"):
-        strict_openai(schema, f"{path}.schema", faults)
+        strict_openai(held, f"{path}.schema", faults)

@@ -101,8 +101,7 @@ def _named(choice: Any, path: str, names: set[str], faults: Faults) -> None:
     choice = faults.object(choice, path)
     if choice.get("type") in ("function", "custom"):
         faults.object(choice, path, {"type", "name", "namespace"})
-        if choice.get("name") not in names:
-            faults.add(f"{path}.name", f"there is no tool {choice.get('name')!r}")
+        faults.known(choice.get("name"), f"{path}.name", names, "tool")
 
 
 # ---- the rest

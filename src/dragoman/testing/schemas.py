@@ -40,12 +40,18 @@ def is_object(schema: JSON) -> bool:
 
 def object_schema(value: Any, path: str, faults: Faults) -> JSON:
     """The schema of a tool's arguments: an object of the type ``object``."""
-    schema = faults.object(value, path)
-    if schema.get("type") != "object":
-        faults.add(f"{path}.type", f"expected object, not {schema.get('type')!r}")
-    if "properties" in schema:
-        faults.object(schema["properties"], f"{path}.properties")
-    return schema
+    found = any_schema(value, path, faults)
+    if found.get("type") != "object":
+        faults.add(f"{path}.type", f"expected object, not {found.get('type')!r}")
+    return found
+
+
+def any_schema(value: Any, path: str, faults: Faults) -> JSON:
+    """A schema of any kind."""
+    found = faults.object(value, path)
+    if "properties" in found:
+        faults.object(found["properties"], f"{path}.properties")
+    return found
 
 
 def strict_openai(value: Any, path: str, faults: Faults) -> None:
@@ -60,13 +66,18 @@ def strict_openai(value: Any, path: str, faults: Faults) -> None:
             faults.add(f"{place}.additionalProperties", "must be false in a strict schema")
         names = one.get("properties") or {}
         required = one.get("required") or []
-        if isinstance(names, dict) and isinstance(required, list) and set(names) != set(required):
+        if isinstance(names, dict) and isinstance(required, list) and not _names(required, names):
             faults.add(f"{place}.required", "must name every member in a strict schema")
+
+
+def _names(required: list[Any], members: JSON) -> bool:
+    """Whether the list names all of these members, and nothing else."""
+    return all(isinstance(name, str) for name in required) and set(required) == set(members)
 
 
 def strict_anthropic(value: Any, path: str, faults: Faults) -> None:
     """What Anthropic demands of a schema that it enforces: closed objects, and no limits on values."""
-    schema = faults.object(value, path)
+    schema = any_schema(value, path, faults)
     for place, one in inner(schema, path):
         if is_object(one) and one.get("additionalProperties") is not False:
             faults.add(f"{place}.additionalProperties", "must be false where the schema is enforced")

@@ -14,6 +14,7 @@ from dragoman.dialects.gemini.wire import (
     FINISH,
     JSON,
     PART_DATA,
+    SERVER_TOOL_PARTS,
     STATUS_CODES,
     WITH_CALLS,
     as_object,
@@ -68,10 +69,7 @@ _INVISIBLE = re.compile("[\u200b-\u200f\ufeff\\s]+|<!--.*?-->", re.DOTALL)
 _NEEDED: dict[str, tuple[str, ...]] = {
     "inlineData": ("mimeType", "data"),
     "fileData": ("fileUri",),
-    "executableCode": ("language", "code"),
-    "codeExecutionResult": ("outcome",),
-    "toolCall": ("toolType", "id"),
-    "toolResponse": ("toolType", "id"),
+    **SERVER_TOOL_PARTS,
 }
 _KEPT = ("candidatesTokenCount", "totalTokenCount", "cachedContentTokenCount")
 

@@ -7,11 +7,14 @@ Source: protocols/anthropic-google.md, 2.3, 2.4 and 0.5.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical.events import FinishReason, Media
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.contract import Plain
 from dragoman.dialects.error_shapes import error_said, is_bare_error
 from dragoman.dialects.gemini.citations import parse_citations
 from dragoman.dialects.gemini.errors import failure, parse_error, unreadable
@@ -70,7 +73,10 @@ class _Candidate:
 class Decoder:
     """Reads the records of one answer."""
 
+    varying: Mapping[str, bool] = {"usageMetadata": True}
+
     def __init__(self, assembler: AnswerAssembler) -> None:
+        self.plain: Plain | None = None
         self._assembler = assembler
         self._several = assembler.context.choices > 1
         self._candidates: dict[int, _Candidate] = {}
@@ -80,6 +86,7 @@ class Decoder:
 
     def decode(self, record: ServerSentEvent) -> None:
         """One chunk; its data may be anything."""
+        self.plain = None
         try:
             value = jsontext.parse(record.data)
         except ValueError:
@@ -94,6 +101,8 @@ class Decoder:
                 self._assembler.quirk("gemini-snake-case")
             value = respelled
         self._value(value)
+        if self._several or not isinstance(value, dict) or not _one_candidate(value):
+            self.plain = None
 
     def decode_body(self, body: Any) -> None:
         """A whole answer (or an array of chunks), already parsed."""
@@ -186,6 +195,7 @@ class Decoder:
             self._content(answer, content, candidate)
         if not candidate.keys() <= _PLAIN:
             self._rest(answer, candidate)
+            self.plain = None
         if answer.proof is not None:
             self._silence(answer)
 
@@ -197,6 +207,8 @@ class Decoder:
         for part in as_list(parts):
             if isinstance(part, dict):
                 logprobs = self._part(answer, part, logprobs)
+        if len(as_list(parts)) != 1:
+            self.plain = None
         if logprobs:
             answer.native["logprobsResult"] = logprobs
 
@@ -267,7 +279,15 @@ class Decoder:
         if not text:
             return logprobs
         self._text(answer, text, logprobs)
+        self.plain = (text, partial(self._go_on, answer.texts[-1], self._assembler.more("text")))
         return None
+
+    def _go_on(self, pieces: list[str], tell: Callable[[str], object], text: str, counts: Any = None) -> None:
+        """Another chunk that holds only text, and counts."""
+        if counts:
+            self._counts = merged(self._counts, counts)
+        pieces.append(text)
+        tell(text)
 
     def _rich_part(self, answer: _Candidate, part: JSON, logprobs: Any) -> Any:
         """A part with more than a text. Its signature belongs to the data beside the text, if there is any."""
@@ -330,7 +350,9 @@ class Decoder:
             return
         self._silence(answer)
         answer.thoughts += 1
-        if kind in SERVER_TOOL_PARTS or (part.get("thought") is True and kind != "functionResponse"):
+        if any(not as_text(as_object(value).get(name)) for name in SERVER_TOOL_PARTS.get(kind, ())):
+            self._assembler.lose(f"a {kind} part that is not whole")
+        elif kind in SERVER_TOOL_PARTS or (part.get("thought") is True and kind != "functionResponse"):
             self._assembler.server_tool(part)  # a picture of a thought is for this dialect's clients alone
         elif kind in ("inlineData", "fileData") and (media := _media(kind, as_object(value), part, proof)):
             self._assembler.media(media)
@@ -366,3 +388,7 @@ def _media(kind: str, value: JSON, part: JSON, proof: Opaque | None) -> Media | 
         native=beside or None,
         origin=NAME,
     )
+
+
+def _one_candidate(chunk: JSON) -> bool:
+    return len(as_list(chunk.get("candidates"))) == 1 and not chunk.get("promptFeedback")

@@ -126,9 +126,11 @@ def _choice(choice: q.ToolChoice, functions: JSON, losses: list[q.Loss]) -> JSON
 
 def _config(request: q.Request, facts: Facts, losses: list[q.Loss]) -> JSON:
     limits = [limit for limit in (request.max_output_tokens, facts.max_output_tokens) if limit is not None]
-    limit = min(limits, default=None)
-    if limit is not None and request.max_output_tokens is not None and limit < request.max_output_tokens:
-        losses.append(q.Loss("max_output_tokens", f"the upstream's limit is {limit}"))
+    limit = max(min(limits), 1) if limits else None
+    if limit is not None and request.max_output_tokens is not None and limit != request.max_output_tokens:
+        most = limit < request.max_output_tokens
+        why = f"the upstream's limit is {limit}" if most else "1 is the least that this upstream takes"
+        losses.append(q.Loss("max_output_tokens", why))
     said: dict[str, Any] = {
         "temperature": request.temperature,
         "topP": request.top_p,

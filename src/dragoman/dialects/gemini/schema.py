@@ -53,7 +53,8 @@ def parse_schema(schema: Any) -> Any:
 
 def read_json_schema(schema: Any) -> Any:
     """A schema from a member for JSON Schema: Gemini CLI puts Google's own kind there, too."""
-    return parse_schema(schema) if isinstance(schema, dict) and schema.get("type") in _TYPES else schema
+    own = isinstance(schema, dict) and isinstance(kind := schema.get("type"), str) and kind in _TYPES
+    return parse_schema(schema) if own else schema
 
 
 def _schemas(value: Any) -> Any:

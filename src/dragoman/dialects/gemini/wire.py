@@ -76,10 +76,15 @@ BLOCK_REASONS = frozenset(
 )
 NO_BLOCK = frozenset({"BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED"})
 
-SERVER_TOOL_PARTS = frozenset({"executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
-"""Parts of tools that Google's servers run."""
+SERVER_TOOL_PARTS: dict[str, tuple[str, ...]] = {
+    "executableCode": ("language", "code"),
+    "codeExecutionResult": ("outcome",),
+    "toolCall": ("toolType", "id"),
+    "toolResponse": ("toolType", "id"),
+}
+"""Parts of tools that Google's servers run, and the texts that each must hold."""
 
-PART_DATA = SERVER_TOOL_PARTS | {"text", "functionCall", "functionResponse", "inlineData", "fileData"}
+PART_DATA = frozenset(SERVER_TOOL_PARTS) | {"text", "functionCall", "functionResponse", "inlineData", "fileData"}
 """A part holds exactly one of these."""
 
 COUNTS = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount")
