@@ -14,8 +14,10 @@ from tests.sources import Source, sources
 FOLDERS = tuple(f"dialects.{name}" for name in dialects.names())
 
 PURE = (
-    ("canonical", "jsontext", "imagesize", "testing"),
-    ("exceptions", "names", "effort", "structured", "scrub", "history", "memory", "counting"),
+    ("cache", "jsontext", "imagesize", "testing"),
+    ("canonical",),
+    ("dialects.error_shapes",),
+    ("exceptions", "names", "effort", "structured", "scrub", "failures", "history", "memory", "counting", "compaction"),
     ("streaming",),
     ("dialects.contract", "dialects.openai_schema", "dialects.openai_shapes"),
     ("crossing", "turn", "clientanswer", *FOLDERS),
@@ -23,13 +25,23 @@ PURE = (
     ("translate",),
     ("translator",),
 )
-SHELLS = (("upstreams", "toolsets"), ("gateway",), ("commands",), ("cli",))
+SHELLS = (("upstreams", "toolsets"), ("gateway",), ("commands",), ("launch",), ("cli",))
 """What does IO stands above all that does none."""
 LAYERS = {unit: number for number, units in enumerate((*PURE, *SHELLS)) for unit in units}
 PURE_UNITS = {unit for units in PURE for unit in units}
 
 STANDARD = {
-    *("__future__", "base64", "binascii", "collections", "collections.abc", "datetime", "enum", "functools"),
+    *(
+        "__future__",
+        "base64",
+        "binascii",
+        "collections",
+        "collections.abc",
+        "contextlib",
+        "datetime",
+        "enum",
+        "functools",
+    ),
     *("hashlib", "itertools", "json", "math", "re", "typing", "urllib.parse"),
 }
 """What the pure layers may use of the standard library."""

@@ -24,7 +24,9 @@ from dragoman.gateway import settings
 from dragoman.gateway.discovery import WELL_KNOWN
 from dragoman.streaming.order import TRANSITIONS, StreamState
 from dragoman.streaming.quirks import QUIRKS
+from tests.docs import schema
 from tests.docs.pages import ROOT
+from tests.fuzz.targets import TARGETS
 
 DOCS = ROOT / "docs"
 _CELLS = re.compile(r"(?<!\\)\|")
@@ -173,6 +175,12 @@ def variables() -> Iterator[Row]:
 
 CONFIGURATION = DOCS / "configuration.md"
 
+
+def targets() -> Iterator[Row]:
+    for target in TARGETS.values():
+        yield f"`{target.name}`", target.promise
+
+
 SECTIONS = [
     Section("events", DOCS / "events.md", ("event", "members", "meaning"), events),
     Section("transitions", DOCS / "events.md", ("", *(state.value for state in StreamState)), transitions),
@@ -183,14 +191,23 @@ SECTIONS = [
     *(Section(f"rules of {name}", DOCS / "check.md", RULE_COLUMNS, rules(name)) for name in dialects.names()),
     *(Section(part or "keys", CONFIGURATION, ("key", "default", "meaning"), keys(part)) for part in ("", *parts())),
     Section("facts", CONFIGURATION, ("fact", "default", "values", "effect"), facts),
+    Section("fuzz", DOCS / "guarantees.md", ("target", "promise"), targets),
     Section("variables", CONFIGURATION, ("variable", "upstream", "dialect", "base URL"), variables),
 ]
+
+
+def words_of_keys() -> dict[str, str]:
+    """What the page of the configuration says of each key, and of each fact."""
+    page = CONFIGURATION.read_text("utf-8")
+    rows = [row for section in SECTIONS if section.page == CONFIGURATION for row in section.by_hand(page).values()]
+    return {row[0].strip("`"): row[-1] for row in rows}
 
 
 def main() -> None:
     for section in SECTIONS:
         page = section.page.read_text("utf-8")
         section.page.write_text(section.put_into(page), "utf-8")
+    schema.FILE.write_text(schema.written(words_of_keys()), "utf-8")
 
 
 if __name__ == "__main__":

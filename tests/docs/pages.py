@@ -2,7 +2,8 @@
 
 A comment in front of a fenced block says what the block is: ``<!-- runs -->`` (Python, or a console
 with its output), ``<!-- prints -->`` (what the Python block before it prints), ``<!-- configuration -->``,
-``<!-- file NAME -->`` (a file that the next block that runs finds there).
+``<!-- file NAME -->`` (a file that the next block that runs finds there), ``<!-- given NAME -->`` (the lines
+that start this agent by hand).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).parents[2]
+DOCS_OF_AGENTS = ROOT / "docs" / "agents"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 _FENCE = re.compile(
@@ -32,6 +34,8 @@ class Block(msgspec.Struct, frozen=True, eq=False):
     mark: str
     language: str
     text: str
+    name: str = ""
+    """What the mark adds."""
     prints: str | None = None
     """The text of the block after it, if that is marked as what it prints."""
     files: tuple[tuple[str, str], ...] = ()
@@ -57,7 +61,7 @@ def _blocks(page: Path) -> list[Block]:
     files: list[tuple[str, str]] = []
     for fence in _FENCE.finditer(text):
         line = text.count("\n", 0, fence.start("language")) + 1
-        block = Block(page, line, fence["mark"] or "", fence["language"], fence["text"])
+        block = Block(page, line, fence["mark"] or "", fence["language"], fence["text"], fence["name"] or "")
         if block.mark == "file":
             files.append((fence["name"], block.text))
         elif block.mark == "runs":

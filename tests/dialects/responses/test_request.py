@@ -196,7 +196,7 @@ def test_hosted_items_are_native() -> None:
 
 def test_a_compacted_history_is_bound_to_who_can_read_it() -> None:
     request = parsed(input=[{"type": "compaction", "encrypted_content": "x"}, {"type": "compaction_trigger"}])
-    assert request.bound == ("input[0]", "input[1]")
+    assert (request.bound, request.compact) == (("input[0]",), True)
 
 
 def test_tools_that_come_later_are_tools() -> None:

@@ -8,6 +8,7 @@ from dragoman.dialects.contract import Dialect, Members, Traits
 from dragoman.dialects.responses import endpoints
 from dragoman.dialects.responses.adapt import adapt_request
 from dragoman.dialects.responses.check import RULES, check
+from dragoman.dialects.responses.compaction import render_summary
 from dragoman.dialects.responses.counting import adapt_count, render_count
 from dragoman.dialects.responses.decode import ResponsesDecoder
 from dragoman.dialects.responses.encode import ResponsesEncoder
@@ -51,6 +52,7 @@ DIALECT = Dialect(
     adapt_count=adapt_count,
     render_count=render_count,
     state=STATE,
+    render_summary=render_summary,
     forward_headers=endpoints.FORWARD_HEADERS,
     quirks=QUIRKS,
 )

@@ -12,6 +12,7 @@ from dragoman.canonical.aliases import original
 from dragoman.canonical.opaque import unseal
 from dragoman.canonical.request import Loss, Request
 from dragoman.dialects.contract import Facts, UpstreamRequest
+from dragoman.dialects.responses import compaction
 from dragoman.dialects.responses.endpoints import UPSTREAM_PATH
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.wire import (
@@ -95,6 +96,8 @@ class _Items:
             return self._reference(item, path)
         if kind == "reasoning":
             return self._reasoning(item, path)
+        if kind in compaction.ITEMS and (told := compaction.read_summary(item)):
+            item = {"type": "message", "role": "user", "content": told}
         if role != "assistant" and kind not in ("function_call", "custom_tool_call"):
             self._parted = False
         item = self._named(item, keep=False)

@@ -6,6 +6,7 @@ other servers tell it in any one of these places alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dragoman.canonical.events import Citation, Media, ToolKind
@@ -91,6 +92,17 @@ class Contents:
         part.pieces.append(text)
         key = (item.number, kind, item.newest[kind])
         self.answer.text(text, key, refusal=kind == REFUSAL, native=native, item_id=item.given_id)
+
+    def more(self, item: Item, kind: str, number: int | None) -> Callable[[str], None]:
+        """What tells more of the text that was told last."""
+        pieces = item.part(kind, number).pieces
+        tell = self.answer.more("refusal" if kind == REFUSAL else "text", (item.number, kind, item.newest[kind]))
+
+        def go_on(text: str) -> None:
+            pieces.append(text)
+            tell(text)
+
+        return go_on
 
     def thought(self, item: Item, kind: str, number: int | None, text: str) -> None:
         """More reasoning; parts of one item are paragraphs of one block."""
@@ -184,7 +196,7 @@ class Contents:
             self._tell_bare()
         item.streamed = True
         if item.header:
-            self.answer.call(CallFragment(index=item.number, arguments=text, kind=kind_of(item)))
+            self.answer.go_on(item.number, kind_of(item), text)
         else:
             item.held.append(text)
 

@@ -7,12 +7,14 @@ Source: protocols/openai.md, part 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason, Usage
+from dragoman.dialects.contract import Plain
 from dragoman.dialects.error_shapes import error_said, is_bare_error
 from dragoman.dialects.responses import wire
 from dragoman.dialects.responses.contents import RAW, REFUSAL, SUMMARY, TEXT, Contents
@@ -67,7 +69,10 @@ def read_usage(raw: JSON) -> Usage:
 class ResponsesDecoder:
     """Implements ``contract.Decoder`` for one answer."""
 
+    varying: Mapping[str, bool] = {"sequence_number": False, "obfuscation": False}
+
     def __init__(self, assembler: AnswerAssembler) -> None:
+        self.plain: Plain | None = None
         self._answer = assembler
         self._items = Items()
         self._contents = Contents(assembler)
@@ -105,6 +110,7 @@ class ResponsesDecoder:
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event; its type is in the data, or at least in the name."""
+        self.plain = None
         if record.data == DONE:
             self._sentinel = True
             return
@@ -120,6 +126,8 @@ class ResponsesDecoder:
                 self._event(record.event, event)
             elif event is not None:
                 self._answer.fail(_malformed(f"an event that is no object: {event}"))
+        if isinstance(data, list):
+            self.plain = None
 
     def decode_body(self, body: Any) -> None:
         """The whole answer. A body that was streamed as one JSON value is the same."""
@@ -161,7 +169,10 @@ class ResponsesDecoder:
     def _text_delta(self, kind: str, data: JSON) -> None:
         item = self._items.of_event(MESSAGE, data)
         number = index_of(data.get("content_index"))
-        self._contents.text(item, kind, number, delta_of(data.get("delta")), data.get("logprobs"))
+        text, logprobs = delta_of(data.get("delta")), data.get("logprobs")
+        self._contents.text(item, kind, number, text, logprobs)
+        if text and text == data.get("delta") and not logprobs:
+            self.plain = (text, self._contents.more(item, kind, number))
 
     def _text_done(self, kind: str, member: str, data: JSON) -> None:
         item = self._items.of_event(MESSAGE, data)
@@ -170,7 +181,7 @@ class ResponsesDecoder:
 
     def _thought_delta(self, kind: str, place: str, data: JSON) -> None:
         item = self._items.of_event(REASONING, data)
-        self._contents.thought(item, kind, index_of(data.get(place)), delta_of(data.get("delta")))
+        self._tell(partial(self._contents.thought, item, kind, index_of(data.get(place))), data.get("delta"))
 
     def _thought_done(self, kind: str, place: str, data: JSON) -> None:
         item = self._items.of_event(REASONING, data)
@@ -178,7 +189,12 @@ class ResponsesDecoder:
 
     def _arguments_delta(self, data: JSON) -> None:
         item = self._call_item(data)
-        self._contents.call_delta(item, delta_of(data.get("delta")))
+        self._tell(partial(self._contents.call_delta, item), data.get("delta"))
+
+    def _tell(self, more: Callable[[str], None], delta: Any) -> None:
+        more(delta_of(delta))
+        if isinstance(delta, str) and delta:
+            self.plain = (delta, more)
 
     def _arguments_done(self, member: str, data: JSON) -> None:
         """A snapshot. The call is over with its item: a limit ends the arguments of half a call too."""

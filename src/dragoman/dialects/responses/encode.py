@@ -61,7 +61,7 @@ class ResponsesEncoder(StreamEncoder):
 
     def encode(self, events: Iterable[e.Event]) -> bytes:
         """The bytes for these events. This dialect has one answer: further choices are left out."""
-        return super().encode(event for event in events if type(event) is not e.InChoice)
+        return super().encode([event for event in events if type(event) is not e.InChoice])
 
     # ---- the envelope
 

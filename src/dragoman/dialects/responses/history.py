@@ -26,6 +26,7 @@ from dragoman.canonical.request import (
     ToolResult,
     ToolRun,
 )
+from dragoman.dialects.responses import compaction
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.parts import parse_content
 from dragoman.dialects.responses.wire import JSON, NAME, RUN_ID, is_minted, list_of, object_of, text_of
@@ -33,8 +34,8 @@ from dragoman.streaming.arguments import argument_text
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
-_OF_USER = ("mcp_approval_response", "compaction_trigger", "configuration_update")
-_BOUND = ("item_reference", "compaction", "compaction_summary", "compaction_trigger")
+_OF_USER = ("mcp_approval_response", "configuration_update")
+_BOUND = ("item_reference", *compaction.ITEMS)
 """Items that stand for a history which only their own upstream can read."""
 _EMPTY = ("", None)
 
@@ -52,14 +53,15 @@ class HistoryReader:
     """Reads ``input``.
 
     ``bound`` collects the paths of items that only their own upstream knows, ``tools`` the lists of tools
-    that came later, with their paths, ``unknown`` the paths of what has no canonical form. Raises
-    ``InvalidRequest`` that names the field.
+    that came later, with their paths, ``unknown`` the paths of what has no canonical form; ``compact``: it is
+    to be summed up. Raises ``InvalidRequest`` that names the field.
     """
 
     def __init__(self) -> None:
         self.bound: list[str] = []
         self.tools: list[tuple[Any, str]] = []
         self.unknown: list[str] = []
+        self.compact = False
         self._messages: list[Message] = []
         self._role: Role | None = None
         self._parts: list[Part] = []
@@ -82,6 +84,7 @@ class HistoryReader:
         return tuple(self._messages)
 
     def _item(self, item: JSON, path: str) -> None:
+        self.compact = False  # what was asked for before more came was done
         kind = item.get("type")
         if kind is None and "role" not in item and "id" in item:
             kind = "item_reference"
@@ -101,6 +104,13 @@ class HistoryReader:
     def _native(self, kind: str, item: JSON, path: str) -> None:
         if kind == "mcp_call" and (shown := text_of(item.get("id"))) and shown.startswith(RUN_ID):
             self._add(Role.ASSISTANT, ToolRun(id=original(shown[len(RUN_ID) :])))
+            return
+        if kind == compaction.TRIGGER:
+            self.compact = True
+            return
+        if kind in compaction.ITEMS and (told := compaction.read_summary(item)):
+            self._flush()
+            self._messages.append(Message(Role.USER, (Text(text=told),)))
             return
         if kind in _BOUND:
             self.bound.append(path)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.dialects.responses.wire import CALL, FAMILIES, JSON, MESSAGE, OTHER, REASONING, index_of, text_of
+from dragoman.dialects.responses.wire import CALL, FAMILIES, JSON, MESSAGE, OTHER, REASONING, id_of, index_of
 
 
 class Part:
@@ -116,10 +116,10 @@ class Items:
 
     def of_event(self, family: str, data: JSON) -> Item:
         """The item that an event inside an item is about."""
-        id = text_of(data.get("item_id"))
+        id = id_of(data.get("item_id"))
         if id is not None and (item := self._by_id.get((family, id))):
             return item
-        index, call_id = index_of(data.get("output_index")), text_of(data.get("call_id"))
+        index, call_id = index_of(data.get("output_index")), id_of(data.get("call_id"))
         item = self._by_index.get((family, index)) if index is not None else None
         if item is not None and item.done and id is not None:
             item = None  # the index is used again
@@ -132,7 +132,7 @@ class Items:
 
     def is_reasoning(self, data: JSON) -> bool:
         """Whether the keys of an event are those of a reasoning item and of no message."""
-        id, index = text_of(data.get("item_id")), index_of(data.get("output_index"))
+        id, index = id_of(data.get("item_id")), index_of(data.get("output_index"))
         if id is not None and (MESSAGE, id) not in self._by_id and (REASONING, id) in self._by_id:
             return True
         known = self._by_index if index is not None else {}
@@ -141,7 +141,7 @@ class Items:
     def of_item(self, raw: JSON, data: JSON, *, done: bool) -> Item:
         """The item that is added or done with this snapshot."""
         family = FAMILIES.get(str(raw.get("type")), OTHER)
-        id, call_id = text_of(raw.get("id")), text_of(raw.get("call_id")) if family == CALL else None
+        id, call_id = id_of(raw.get("id")), id_of(raw.get("call_id")) if family == CALL else None
         index = index_of(data.get("output_index"))
         item = self._known(family, id, index, call_id)
         if item is None:
@@ -174,9 +174,7 @@ class Items:
             if item is None:
                 item = self._new(FAMILIES.get(str(raw.get("type")), OTHER))
             item.kind = str(raw.get("type"))
-            self._learn(
-                item, text_of(raw.get("id")), None, text_of(raw.get("call_id")) if item.family == CALL else None
-            )
+            self._learn(item, id_of(raw.get("id")), None, id_of(raw.get("call_id")) if item.family == CALL else None)
             yield item, raw
 
     # ---- how they are found
@@ -204,15 +202,15 @@ class Items:
 
     def _by_name(self, raw: JSON) -> Item | None:
         family = FAMILIES.get(str(raw.get("type")), OTHER)
-        call_id = text_of(raw.get("call_id")) if family == CALL else None
+        call_id = id_of(raw.get("call_id")) if family == CALL else None
         if call_id is not None and (item := self._by_call.get(call_id)):
             return item
-        item = self._by_id.get((family, text_of(raw.get("id")) or ""))
+        item = self._by_id.get((family, id_of(raw.get("id")) or ""))
         return None if item is None or item.contradicts(None, None, call_id) else item
 
     def _by_place(self, raw: JSON, place: int, free: list[Item]) -> Item | None:
         family = FAMILIES.get(str(raw.get("type")), OTHER)
-        call_id = text_of(raw.get("call_id")) if family == CALL else None
+        call_id = id_of(raw.get("call_id")) if family == CALL else None
         fitting = [item for item in free if item.family == family and not item.contradicts(None, None, call_id)]
         return next((item for item in fitting if item.output_index == place), fitting[0] if fitting else None)
 

@@ -66,9 +66,7 @@ def _is_number(value: Any) -> bool:
 def parse_request(body: JSON, model: str | None = None, stream: bool | None = None) -> Request:
     """A client's request. Raises ``InvalidRequest`` that names the field at fault."""
     raw = _Body(body)
-    model = model or raw.text("model")
-    if model is None:
-        raise refused("expected the name of a model", "model")
+    model = model or _model(raw)
     bound = [name for name in BOUND if body.get(name)]
     history, tools = HistoryReader(), Tools()
     messages = _messages(raw, history, needed=not bound)
@@ -100,9 +98,17 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
         metadata=_metadata(raw),
         stream_usage=True,
         cache_key=raw.text("prompt_cache_key"),
+        compact=history.compact,
         unknown=tuple(unknown),
         bound=(*bound, *history.bound),
     )
+
+
+def _model(raw: _Body) -> str:
+    model = raw.text("model")
+    if model is None:
+        raise refused("expected the name of a model", "model")
+    return model
 
 
 def _messages(raw: _Body, history: HistoryReader, *, needed: bool) -> tuple[Message, ...]:

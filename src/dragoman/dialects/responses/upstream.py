@@ -42,6 +42,8 @@ def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
         raise refused("this upstream gives one answer only", "n")
     turns = TurnWriter(losses)
     instructions = turns.write(crossing.history)
+    if not turns.items:
+        raise refused("nothing of the conversation has a form in responses", "input")
     text, told = _text(request, facts, losses)
     if told is not None:
         instructions = f"{instructions}\n\n{told}" if instructions else told

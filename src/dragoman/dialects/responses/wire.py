@@ -162,6 +162,12 @@ def text_of(value: Any) -> str | None:
     return None
 
 
+def id_of(value: Any) -> str | None:
+    """The same for ids and names, of which a blank one is none."""
+    text = text_of(value)
+    return text if text is not None and text.strip() else None
+
+
 def index_of(value: Any) -> int | None:
     """A whole number from 0, also spelt as a float or a decimal string."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
