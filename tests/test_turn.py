@@ -72,3 +72,16 @@ def test_text_that_is_held_comes_before_a_failure() -> None:
     events += turn.receive_failure(Error(kind=ErrorKind.UPSTREAM_TIMEOUT, message="late"))
     assert texts_of(events) == "<thi"
     assert isinstance(events[-1], e.ResponseError)
+
+
+@pytest.mark.parametrize(
+    "failure", [b'data: {"error":{"message":"late"}}\n\n', b'data: {"choices":\n\n', b"data: error: late\n\n"]
+)
+@pytest.mark.parametrize("words", [("a", "<thi"), ("0", "0\uffffll")])
+def test_so_it_does_before_an_error_in_the_stream(words: tuple[str, str], failure: bytes) -> None:
+    turn = UpstreamTurn(dialects.get("chat"), DecodeContext(origin="chat", ids=Ids("seed")), StreamLimits(), NOW)
+    turn.receive_head(200, {})
+    events = [event for word in words for event in turn.receive_data(said(word))]
+    events += turn.receive_data(failure)
+    assert texts_of(events) == "".join(words)
+    assert isinstance(events[-1], e.ResponseError)

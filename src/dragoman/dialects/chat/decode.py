@@ -72,7 +72,7 @@ class ChatDecoder:
             if not self._several and not self._ended and len(_list(value.get("choices"))) == 1:
                 self.plain = self._choices[0].plain
         elif record.event == "error":
-            self._assembler.fail(parse_error(0, value))
+            self._fail(parse_error(0, value))
         elif isinstance(value, list):
             self._assembler.quirk("chunk-in-array")
             for item in value:
@@ -104,20 +104,26 @@ class ChatDecoder:
                 self._assembler.choice(index)
             choice.finish(whole=whole)
 
+    def _fail(self, error: Error) -> None:
+        """The answer ends in this error, behind the text that was held; after its finish an error says nothing."""
+        if not self._ended:
+            self._finish_choices(whole=False)
+        self._assembler.fail(error)
+
     def _unreadable(self, record: ServerSentEvent) -> None:
         """Data that is no JSON: a corrupt chunk, unless it is an event of another kind."""
         if record.event == "error":
-            self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
+            self._fail(parse_error(0, record.data.decode("utf-8", "replace")))
         elif record.event in ("", "message") or record.data[:1] in (b"{", b"["):
             error = error_text(record.data) or unreadable("the upstream sent an event that is malformed JSON")
-            self._assembler.fail(error)
+            self._fail(error)
 
     # ---- one chunk
 
     def _chunk(self, value: _JSON, event: str, *, whole: bool = False) -> bool:
         """Tells one chunk; false if it reports an error instead."""
         if error := error_in(value, event):
-            self._assembler.fail(error)
+            self._fail(error)
             return False
         if "choices" not in value and (inner := _opened(value)) is not value:
             self._assembler.quirk("answer-wrapped")
@@ -196,7 +202,7 @@ class ChatDecoder:
         folded = word.lower()
         if folded in FAILED:
             message = f"the upstream ended its answer with an error: {word}"
-            self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code=folded))
+            self._fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message, code=folded))
         elif folded in INTERRUPTED:
             self._assembler.interrupt(f"the upstream broke off its answer: {word}")
         else:
