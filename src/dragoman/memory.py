@@ -67,10 +67,13 @@ class ReasoningMemory:
 
     def recall(self, scope: str, calls: Iterable[Call], now: float) -> dict[Call, Remembered]:
         """What is known of these calls."""
-        keys = {(id, said): (_exact(original(id), _digest(said)), original(id)) for id, said in calls}
-        found = self._cache.get(scope, dict.fromkeys(key for both in keys.values() for key in both), now)
-        known = {call: found.get(exact) or found.get(id) for call, (exact, id) in keys.items()}
-        return {call: values[0] for call, values in known.items() if values and not values[0].ambiguous}
+        ids = {call: original(call[0]) for call in calls}
+        by_id = self._cache.get(scope, dict.fromkeys(ids.values()), now)
+        known = {call: by_id[id][0] for call, id in ids.items() if id in by_id}
+        exact = {call: _exact(ids[call], _digest(call[1])) for call, found in known.items() if found.ambiguous}
+        told_apart = self._cache.get(scope, exact.values(), now) if exact else {}
+        known |= {call: told_apart[key][0] for call, key in exact.items() if key in told_apart}
+        return {call: found for call, found in known.items() if not found.ambiguous}
 
 
 def _exact(id: str, digest: str) -> str:
