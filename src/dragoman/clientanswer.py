@@ -50,7 +50,9 @@ class ClientAnswer:
         self._encoder = client.encoder(context)
         self._collected = Accumulator()
         self._body: dict[str, Any] | None = None
-        self._out: list[bytes] = []
+        self._out = self._encoder.out
+        self.text = self._encoder.text
+        """More of the text of a stream, right after some: as ``add`` with a ``TextDelta``, without the event."""
 
     @property
     def body(self) -> dict[str, Any] | None:
@@ -72,7 +74,7 @@ class ClientAnswer:
             if self.head is None:
                 kind = "application/json" if self._context.array else "text/event-stream"
                 self.head = AnswerHead(200, {"content-type": kind, "cache-control": "no-cache"})
-            self._out.append(self._encoder.encode(events))
+            self._encoder.write(events)
         else:
             self._collected.add(events)
             if type(last) is e.ResponseEnd:

@@ -183,7 +183,8 @@ class Exchange:
     ) -> None:
         self._request = request
         self._turns = 0
-        self._dropped, self._quirks = Counter[str](), Counter[str]()
+        self._dropped: Counter[str] = Counter()
+        self._quirks: Counter[str] = Counter()
         self._next_turn(tools)
         encoding = EncodeContext(
             model=request.model if request is not None else "",
@@ -353,8 +354,10 @@ class Exchange:
 
     def receive_data(self, data: bytes) -> None:
         """Bytes of the upstream's body, in any cut."""
-        if not self._answer.finished:
-            self._tell(self._turn.receive_data(data))
+        if not self._answer.finished and (events := self._turn.receive_data(data)):
+            self._tell(events)
+            if self._turn.repeats and self._direct:
+                self._turn.pour(self._answer.text)
 
     def receive_eof(self) -> None:
         """The upstream's body is over."""
@@ -374,6 +377,11 @@ class Exchange:
     def data_to_send(self) -> bytes:
         """The bytes for the client since the last call."""
         return self._answer.data_to_send()
+
+    @property
+    def _direct(self) -> bool:
+        """Whether text of the upstream's goes out as it is, and nothing here has to know of it."""
+        return self.streaming and self._loop is None and self._summary is None and not self.finished
 
     def _tell(self, events: list[e.Event]) -> None:
         if self._recorder is not None:

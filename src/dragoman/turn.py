@@ -54,6 +54,7 @@ class UpstreamTurn:
         self._body = BodyReader(limits, self._assembler.quirk)
         self._repetition = Repetition(self._decoder.varying)
         self._go_on: Callable[..., object] | None = None  # with the text of an event like the last one
+        self._told = True  # ... in events
         self._status = 0
         self._headers: Mapping[str, str] = {}
         self._error_body = b""
@@ -78,8 +79,11 @@ class UpstreamTurn:
         if self._status >= 300:
             return self._receive_error(data)
         try:
-            if self._go_on is not None and self._repeats(data, self._go_on):
-                return self._assembler.take()
+            go_on = self._go_on
+            if go_on is not None and (found := self._repetition.read(data)) and self._body.pass_over(len(data)):
+                for said in found:
+                    go_on(*said)
+                return self._assembler.take() if self._told else []
             self._read(data)
         except RemoteProtocolError as fault:
             self._break_off(_bad(str(fault)))
@@ -133,24 +137,25 @@ class UpstreamTurn:
             events[-1] = e.ResponseError(scrubbed_error(error, self._secrets))
         return events
 
-    def _repeats(self, data: bytes, go_on: Callable[..., object]) -> bool:
-        """Tells what events say that are the last one again, but for the text; false if these are others."""
-        found = self._repetition.read(data)
-        if not found or not self._body.pass_over(len(data)):
-            return False
-        for said in found:
-            go_on(*said)
-        return True
+    @property
+    def repeats(self) -> bool:
+        """Whether the last event told a text, and events that are like it but for the text are known by their bytes."""
+        return self._go_on is not None and self._assembler.tap is not None
+
+    def pour(self, push: Callable[[str], object]) -> None:
+        """While it ``repeats``: such texts go there from now on, and make no events, until there is another event."""
+        if self._assembler.tap is not None:
+            self._assembler.tap.push, self._told = push, False
 
     def _read(self, data: bytes) -> None:
-        self._go_on = None
-        begins, noted = self._body.between, self._assembler.noted
+        self._go_on, self._told, self._assembler.tap = None, True, None
+        begins, noted = self._body.between, self._assembler.notes.count
         records = self._body.feed(data)
         self._decode(records)
         if self._body.fault is not None:
             raise self._body.fault
         plain = self._decoder.plain
-        if plain is None or not records or self._assembler.closed or self._assembler.noted != noted:
+        if plain is None or not records or self._assembler.closed or self._assembler.notes.count != noted:
             return
         begin = data.rfind(b"\n\n", 0, -2)  # of the last event
         if self._body.between and (begin >= 0 or begins) and isinstance(record := records[-1], ServerSentEvent):

@@ -79,7 +79,7 @@ def test_the_choice_is_known_while_its_event_is_written() -> None:
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "tool_run"])
 def test_a_dialect_has_to_write_every_kind(name: str) -> None:
     with pytest.raises(NotImplementedError):
-        getattr(StreamEncoder(CONTEXT), name)(START)
+        getattr(StreamEncoder(CONTEXT), name)(TEXT[1])
 
 
 def test_a_tool_that_the_gateway_ran_is_hidden_unless_the_dialect_has_a_form() -> None:

@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from math import inf
+
+
+def _never() -> float:
+    return inf
 
 
 class Alarm:
@@ -63,7 +68,8 @@ class Alarm:
         return rang and self._task is not None and self._task.uncancel() <= self._cancelled_before
 
     def off(self) -> None:
-        self.waiting = False
+        """Rings no more."""
+        self.waiting, self._due, self._task = False, _never, None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

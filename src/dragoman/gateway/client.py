@@ -49,7 +49,7 @@ class ClientRequest:
         self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         self.raw_headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.raw_headers}
-        self.write_now: WriteNow | None = scope.get("dragoman.write")
+        self.write_now: WriteNow | None = scope.pop("dragoman.write", None)
         self._receive = receive
 
     def parameter(self, name: str) -> str | None:

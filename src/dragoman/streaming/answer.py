@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
+from weakref import proxy
 
 from dragoman.canonical import events as e
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.opaque import Opaque
 from dragoman.streaming.blocks import Passage, PassageKind
-from dragoman.streaming.context import DecodeContext
+from dragoman.streaming.context import DecodeContext, Notes
 from dragoman.streaming.finish import FinishRecord
-from dragoman.streaming.sequence import Sequencer
+from dragoman.streaming.sequence import Sequencer, Tap
 from dragoman.streaming.toolcalls import CallFragment, ToolCallAssembler
 
 __all__ = ["AnswerAssembler", "DecodeContext"]
@@ -30,17 +31,17 @@ Native = dict[str, Any] | None
 class _Choice:
     """One of the answers: its blocks, its calls, its finish."""
 
-    __slots__ = ("calls", "early", "finish", "sequence")
+    __slots__ = ("__weakref__", "calls", "early", "finish", "sequence")
 
-    def __init__(self, assembler: AnswerAssembler) -> None:
-        context = assembler.context
-        self.sequence = Sequencer(lambda call: self.calls.finish_call(call, normal=True))
+    def __init__(self, context: DecodeContext, notes: Notes) -> None:
+        choice = proxy(self)  # a cycle would wait for the garbage collector
+        self.sequence = Sequencer(lambda call: choice.calls.finish_call(call, normal=True))
         self.calls = ToolCallAssembler(
             tools=context.tools,
             ids=context.ids,
             sink=self.sequence,
-            note=assembler.quirk,
-            lose=assembler.lose,
+            note=notes.quirk,
+            lose=notes.lose,
             legal_id=context.legal_id,
             freeform_client=context.freeform_client,
             open_calls=context.open_calls,
@@ -55,15 +56,14 @@ class AnswerAssembler:
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
-        self.quirks: dict[str, int] = {}
-        """How often each oddity was repaired, by its slug."""
-        self.losses: dict[str, int] = {}
-        """Content that has no form in the canonical stream."""
-        self.noted = 0
-        """How many quirks and losses there were in all."""
+        self.notes = notes = Notes()
+        self.quirk, self.lose = notes.quirk, notes.lose
+        self.quirks, self.losses = notes.quirks, notes.losses
+        self.tap: Tap | None = None
+        """What ``more`` gave last, if it takes text that goes out at once."""
         self.closed = False
         """One end went out; nothing that is told later counts."""
-        self._choices = [_Choice(self)]
+        self._choices = [_Choice(context, self.notes)]
         self._now = self._choices[0]
         self._gathered: list[e.Event] = []  # of several choices, in the order in which they came
         self._started = False
@@ -102,7 +102,7 @@ class AnswerAssembler:
             return
         self._gather()
         while len(self._choices) <= index:
-            self._choices.append(_Choice(self))
+            self._choices.append(_Choice(self.context, self.notes))
         self._now = self._choices[index]
 
     # ---- blocks
@@ -124,6 +124,7 @@ class AnswerAssembler:
         It takes whole characters, at least one.
         """
         tap = None if self._final or self.context.choices > 1 else self._now.sequence.tap(kind, key)
+        self.tap = None if kind == "reasoning" else tap
         return tap or partial(self.reasoning if kind == "reasoning" else self.text, key=key)
 
     def cite(self, citation: e.Citation, key: Key = None) -> None:
@@ -280,7 +281,7 @@ class AnswerAssembler:
             for choice in self._choices:
                 choice.calls.break_off()
         self._collect_losses()
-        self._now = _Choice(self)  # what is told from now on goes nowhere
+        self._now = _Choice(self.context, self.notes)  # what is told from now on goes nowhere
         if error is not None:
             self._end = [e.ResponseError(error)]
             return
@@ -373,13 +374,3 @@ class AnswerAssembler:
     def _start(self) -> e.ResponseStart:
         origin, native = self.context.origin, self._native or None
         return e.ResponseStart(id=self._id, model=self._model, created=self._created, origin=origin, native=native)
-
-    def quirk(self, slug: str) -> None:
-        """Counts a repaired oddity (``streaming.quirks``)."""
-        self.noted += 1
-        self.quirks[slug] = self.quirks.get(slug, 0) + 1
-
-    def lose(self, what: str) -> None:
-        """Notes content that has no form in the canonical stream."""
-        self.noted += 1
-        self.losses[what] = self.losses.get(what, 0) + 1

@@ -11,6 +11,26 @@ from dragoman.names import ToolIdentity
 from dragoman.streaming.ids import Ids
 
 
+class Notes:
+    """What was odd in an answer, and what of it has no form, each with how often it was so."""
+
+    def __init__(self) -> None:
+        self.quirks: dict[str, int] = {}
+        self.losses: dict[str, int] = {}
+        self.count = 0
+        """How many there are in all."""
+
+    def quirk(self, slug: str) -> None:
+        """Counts a repaired oddity (``streaming.quirks``)."""
+        self.count += 1
+        self.quirks[slug] = self.quirks.get(slug, 0) + 1
+
+    def lose(self, what: str) -> None:
+        """Counts content that has no form in the canonical stream."""
+        self.count += 1
+        self.losses[what] = self.losses.get(what, 0) + 1
+
+
 class DecodeContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a decoder and its assembler have to know of the exchange.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -48,24 +48,27 @@ class StreamEncoder:
         self.whole: dict[str, Any] | None = None
         """The whole answer at its end, in a dialect whose stream repeats it there."""
         self._order = LegalOrder()
-        self._write: dict[type, Callable[[Any], None]] = {kind: getattr(self, name) for kind, name in _NAMES.items()}
 
     def encode(self, events: Iterable[e.Event]) -> bytes:
         """The bytes for these events; may be empty."""
-        order, write = self._order, self._write
+        self.write(events)
+        data = b"".join(self.out)
+        self.out.clear()
+        return data
+
+    def write(self, events: Iterable[e.Event]) -> None:
+        """Puts the bytes for these events into ``out``."""
+        order = self._order
         for event in events:
             kind = type(event)
             if order.legal.get(kind) is not order.state:  # a delta changes nothing
                 order.advance(event)
             if type(event) is e.InChoice:
                 self.choice = event.index
-                write[type(event.event)](event.event)
+                getattr(self, _NAMES[type(event.event)])(event.event)
                 self.choice = 0
             else:
-                write[kind](event)
-        data = b"".join(self.out)
-        self.out.clear()
-        return data
+                getattr(self, _NAMES[kind])(event)
 
     def response_start(self, event: e.ResponseStart) -> None:
         raise NotImplementedError
@@ -74,6 +77,10 @@ class StreamEncoder:
         raise NotImplementedError
 
     def text_delta(self, event: e.TextDelta) -> None:
+        self.text(event.text)
+
+    def text(self, text: str) -> None:
+        """More of the open text, with nothing beside it."""
         raise NotImplementedError
 
     def citation_added(self, event: e.CitationAdded) -> None:

@@ -17,6 +17,21 @@ from dragoman.streaming.fragments import Call
 from dragoman.streaming.text import SurrogateJoiner
 
 
+class Tap:
+    """Takes more text of a passage that is open and live, for as long as nothing else happens.
+
+    ``push`` is where the text goes: into an event, unless the reader of the events wants it without (``Exchange``).
+    """
+
+    __slots__ = ("push",)
+
+    def __init__(self, push: Callable[[str], object]) -> None:
+        self.push = push
+
+    def __call__(self, text: str) -> None:
+        self.push(text)
+
+
 class Sequencer:
     """Blocks in any order, events in the legal one. ``out`` collects the events; its user empties it.
 
@@ -64,15 +79,15 @@ class Sequencer:
         else:
             block.pending.append(event)
 
-    def tap(self, kind: PassageKind, key: Hashable) -> Callable[[str], None] | None:
-        """What pushes text into this passage as long as nothing else happens, if it was opened last and is live."""
+    def tap(self, kind: PassageKind, key: Hashable) -> Tap | None:
+        """What takes more text of this passage, if it was opened last and is live."""
         last = self.last
         if last is None or last.kind != kind or last.key != key or last.closed:
             return None
         if self._queue[0] is not last or last.join.waits:
             return None
         delta = e.ReasoningDelta if kind == "reasoning" else e.TextDelta
-        return lambda text: self.out.append(delta(text))
+        return Tap(lambda text: self.out.append(delta(text)))
 
     def feed(self, call: Call, deltas: Sequence[e.ToolCallDelta]) -> None:
         """More of an open call; also nothing, for an echo that is over may let the next block out."""

@@ -113,16 +113,22 @@ class ChatEncoder(StreamEncoder):
         choice.offset = choice.length
 
     def text_delta(self, event: e.TextDelta) -> None:
-        choice = self._choices[self.choice]
-        native = event.native
-        if native is not None and self._own and native.get("transcript"):
+        native = event.native if self._own else None
+        if native is not None and native.get("transcript"):
             return  # it goes out with the sound
+        if native is None or not (logprobs := native.get("logprobs")):
+            self.text(event.text)
+            return
+        choice = self._choices[self.choice]
         choice.length += len(event.text)
-        if native is not None and self._own and (logprobs := native.get("logprobs")):
-            tail = b'},"logprobs":' + jsontext.render(logprobs) + _TAIL[1:]
-            self.out.append(choice.text + jsontext.quoted(event.text) + tail)
-        elif event.text:
-            self.out.append(choice.text + jsontext.quoted(event.text) + _TAIL)
+        tail = b'},"logprobs":' + jsontext.render(logprobs) + _TAIL[1:]
+        self.out.append(choice.text + jsontext.quoted(event.text) + tail)
+
+    def text(self, text: str) -> None:
+        if text:
+            choice = self._choices[self.choice]
+            choice.length += len(text)
+            self.out.append(choice.text + jsontext.quoted(text) + _TAIL)
 
     def citation_added(self, event: e.CitationAdded) -> None:
         choice = self._choices[self.choice]

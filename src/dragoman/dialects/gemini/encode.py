@@ -78,15 +78,18 @@ class Encoder(StreamEncoder):
         self._candidate().text = []
 
     def text_delta(self, event: e.TextDelta) -> None:
-        if not event.text:
-            return
-        candidate = self._candidate()
-        candidate.text.append(event.text)
-        if event.native and "logprobsResult" in event.native:
+        if event.text and event.native and "logprobsResult" in event.native:
+            self._candidate().text.append(event.text)
             self._chunk([{"text": event.text}], {"logprobsResult": event.native["logprobsResult"]})
-            return
-        self.out += (self._lead, _TEXT, jsontext.quoted(event.text), candidate.tail)
-        self._lead, self._begun = self._next_lead, True
+        else:
+            self.text(event.text)
+
+    def text(self, text: str) -> None:
+        if text:
+            candidate = self._candidate()
+            candidate.text.append(text)
+            self.out += (self._lead, _TEXT, jsontext.quoted(text), candidate.tail)
+            self._lead, self._begun = self._next_lead, True
 
     def citation_added(self, event: e.CitationAdded) -> None:
         if event.citation.origin != NAME:  # Google's own come back in its metadata, as it was

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
@@ -61,17 +61,6 @@ class MessagesDecoder:
         self._next_key = _OWN_KEYS
         self._over = False  # a stop reason or message_stop came
         self._unnamed = False
-        self._handlers: dict[str, Callable[[dict[str, Any]], None]] = {
-            "content_block_delta": self._block_delta,
-            "content_block_start": self._block_start,
-            "content_block_stop": self._block_stop,
-            "message_start": self._message_start,
-            "message_delta": self._message_delta,
-            "message_stop": self._message_stop,
-            "message": self.decode_body,
-            "error": self._error,
-            "ping": lambda value: None,
-        }
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event; the type inside its data counts, the event's name only where that is missing."""
@@ -124,9 +113,9 @@ class MessagesDecoder:
         elif not name and not self._unnamed:
             self._unnamed = True
             self._assembler.quirk("event-name-missing")
-        handler = self._handlers.get(kind)
+        handler = self._HANDLERS.get(kind)
         if handler is not None:
-            handler(value)
+            handler(self, value)
         elif is_bare_error(value):
             self._assembler.fail(parse_error(0, value))
         else:
@@ -376,6 +365,18 @@ class MessagesDecoder:
         if isinstance(citation, dict):
             key = block.key if block is not None and block.kind == "text" else None
             self._assembler.cite(parse_citation(citation), key)
+
+    _HANDLERS: ClassVar[dict[str, Callable[[Any, dict[str, Any]], None]]] = {
+        "content_block_delta": _block_delta,
+        "content_block_start": _block_start,
+        "content_block_stop": _block_stop,
+        "message_start": _message_start,
+        "message_delta": _message_delta,
+        "message_stop": _message_stop,
+        "message": decode_body,
+        "error": _error,
+        "ping": lambda self, value: None,
+    }
 
 
 def _index(value: dict[str, Any]) -> int | None:

@@ -94,8 +94,7 @@ class MessagesEncoder(StreamEncoder):
     def text_start(self, event: e.TextStart) -> None:
         self._citations.clear()
 
-    def text_delta(self, event: e.TextDelta) -> None:
-        text = event.text
+    def text(self, text: str) -> None:
         if not text:
             return
         if not self._open:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from dragoman import jsontext
 from dragoman.canonical.errors import Error, ErrorKind
@@ -78,35 +78,6 @@ class ResponsesDecoder:
         self._contents = Contents(assembler)
         self._over = False
         self._sentinel = False
-        self._handlers: dict[str, Callable[[JSON], None]] = {
-            "response.output_text.delta": lambda data: self._text_delta(TEXT, data),
-            "response.refusal.delta": lambda data: self._text_delta(REFUSAL, data),
-            "response.function_call_arguments.delta": self._arguments_delta,
-            "response.custom_tool_call_input.delta": self._arguments_delta,
-            "response.reasoning_text.delta": lambda data: self._thought_delta(RAW, "content_index", data),
-            "response.reasoning_summary_text.delta": lambda data: self._thought_delta(SUMMARY, "summary_index", data),
-            "response.output_text.done": lambda data: self._text_done(TEXT, "text", data),
-            "response.refusal.done": lambda data: self._text_done(REFUSAL, "refusal", data),
-            "response.function_call_arguments.done": lambda data: self._arguments_done("arguments", data),
-            "response.custom_tool_call_input.done": lambda data: self._arguments_done("input", data),
-            "response.reasoning_text.done": lambda data: self._thought_done(RAW, "content_index", data),
-            "response.reasoning_summary_text.done": lambda data: self._thought_done(SUMMARY, "summary_index", data),
-            "response.reasoning_summary_part.added": lambda data: self._summary_part(data, done=False),
-            "response.reasoning_summary_part.done": lambda data: self._summary_part(data, done=True),
-            "response.content_part.added": lambda data: self._content_part(data, done=False),
-            "response.content_part.done": lambda data: self._content_part(data, done=True),
-            "response.output_text.annotation.added": self._annotation,
-            "response.output_item.added": self._item_added,
-            "response.output_item.done": self._item_done,
-            "response.created": self._envelope,
-            "response.queued": self._envelope,
-            "response.in_progress": self._envelope,
-            "error": self._failure,
-            "response.error": self._failure,
-            "keepalive": lambda data: None,
-            "ping": lambda data: None,
-            **dict.fromkeys(wire.TERMINAL, self._terminal),
-        }
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event; its type is in the data, or at least in the name."""
@@ -136,7 +107,7 @@ class ResponsesDecoder:
             self._answer.fail(_malformed("a body that is no object"))
         elif isinstance(raw.get("output"), list) or raw.get("object") == "response":
             self._terminal({"response": raw, "type": ""})
-        elif text_of(raw.get("type")) in self._handlers:
+        elif text_of(raw.get("type")) in self._HANDLERS:
             self._event("", raw)
             return
         else:
@@ -156,9 +127,9 @@ class ResponsesDecoder:
         kind = data.get("type")
         if not isinstance(kind, str) or not kind:
             kind = name
-        handler = self._handlers.get(kind)
+        handler = self._HANDLERS.get(kind)
         if handler is not None:
-            handler(data if data.get("type") == kind else {**data, "type": kind})
+            handler(self, data if data.get("type") == kind else {**data, "type": kind})
         elif data.get("object") == "response":
             self._terminal({"response": data, "type": ""})
         elif name == "error" or is_bare_error(data):
@@ -293,6 +264,36 @@ class ResponsesDecoder:
     def _leave_items(self) -> None:
         for item in self._items.all:
             self._contents.leave(item)
+
+    _HANDLERS: ClassVar[dict[str, Callable[[Any, JSON], None]]] = {
+        "response.output_text.delta": lambda self, data: self._text_delta(TEXT, data),
+        "response.refusal.delta": lambda self, data: self._text_delta(REFUSAL, data),
+        "response.function_call_arguments.delta": _arguments_delta,
+        "response.custom_tool_call_input.delta": _arguments_delta,
+        "response.reasoning_text.delta": lambda self, data: self._thought_delta(RAW, "content_index", data),
+        "response.reasoning_summary_text.delta": lambda self, data: self._thought_delta(SUMMARY, "summary_index", data),
+        "response.output_text.done": lambda self, data: self._text_done(TEXT, "text", data),
+        "response.refusal.done": lambda self, data: self._text_done(REFUSAL, "refusal", data),
+        "response.function_call_arguments.done": lambda self, data: self._arguments_done("arguments", data),
+        "response.custom_tool_call_input.done": lambda self, data: self._arguments_done("input", data),
+        "response.reasoning_text.done": lambda self, data: self._thought_done(RAW, "content_index", data),
+        "response.reasoning_summary_text.done": lambda self, data: self._thought_done(SUMMARY, "summary_index", data),
+        "response.reasoning_summary_part.added": lambda self, data: self._summary_part(data, done=False),
+        "response.reasoning_summary_part.done": lambda self, data: self._summary_part(data, done=True),
+        "response.content_part.added": lambda self, data: self._content_part(data, done=False),
+        "response.content_part.done": lambda self, data: self._content_part(data, done=True),
+        "response.output_text.annotation.added": _annotation,
+        "response.output_item.added": _item_added,
+        "response.output_item.done": _item_done,
+        "response.created": _envelope,
+        "response.queued": _envelope,
+        "response.in_progress": _envelope,
+        "error": _failure,
+        "response.error": _failure,
+        "keepalive": lambda self, data: None,
+        "ping": lambda self, data: None,
+        **dict.fromkeys(wire.TERMINAL, _terminal),
+    }
 
 
 def _own(response: JSON) -> JSON:

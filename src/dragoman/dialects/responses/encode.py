@@ -145,18 +145,24 @@ class ResponsesEncoder(StreamEncoder):
 
     def text_delta(self, event: e.TextDelta) -> None:
         native = event.native if event.native is not None and self._maker.own else None
+        if native is not None and not self._in_part:
+            self._phase = native.get("phase") or self._phase
+        logprobs = native.get("logprobs") if native is not None and not self._refusal else None
+        if not logprobs:
+            self.text(event.text)
+            return
+        self.text(event.text, b',"logprobs":' + render(logprobs) + b"}\n\n")
+        if self._in_part:
+            self._logprobs += logprobs
+
+    def text(self, text: str, end: bytes | None = None) -> None:
+        """``end``: what follows the text in its event, if not what usually does."""
         if not self._in_part:
-            if native is not None:
-                self._phase = native.get("phase") or self._phase
-            if not event.text:
+            if not text:
                 return
             self._open_text()
-        self._pieces.append(event.text)
-        if native is not None and native.get("logprobs") and not self._refusal:
-            self._logprobs += native["logprobs"]
-            self._delta(event.text, b',"logprobs":' + render(native["logprobs"]) + b"}\n\n")
-        else:
-            self._delta(event.text, self._delta_end)
+        self._pieces.append(text)
+        self._delta(text, end or self._delta_end)
 
     def citation_added(self, event: e.CitationAdded) -> None:
         citation = event.citation
