@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import dialects
+from dragoman.canonical import events as e
+from dragoman.streaming.encoder import StreamEncoder
 from dragoman.streaming.repetition import Repetition, Said
 from dragoman.translate import Exchange
 
@@ -193,10 +195,14 @@ def answered(upstream: str, client: str, reads: list[bytes]) -> tuple[bytes, dic
     return b"".join((*out, exchange.data_to_send())), exchange.quirks, exchange.dropped
 
 
+def words(upstream: str, number: int = 200) -> list[bytes]:
+    """So many events, each with another word."""
+    return [b"data: " + json.dumps(STREAMS[upstream](f" word{n}", "")).encode() + b"\n\n" for n in range(number)]
+
+
 @pytest.mark.parametrize("upstream", STREAMS)
 def test_it_is_used(upstream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long stream hardly an event is decoded."""
-    events = [b"data: " + json.dumps(STREAMS[upstream](f" word{n}", "")).encode() + b"\n\n" for n in range(200)]
     found: list[Said] = []
     original = Repetition.read
 
@@ -206,5 +212,35 @@ def test_it_is_used(upstream: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return said
 
     monkeypatch.setattr(Repetition, "read", read)
-    answered(upstream, "chat", events)
+    answered(upstream, "chat", words(upstream))
     assert len(found) > 190
+
+
+@pytest.mark.parametrize("upstream", STREAMS)
+@pytest.mark.parametrize("client", dialects.names())
+def test_such_text_goes_to_the_client_without_events(
+    upstream: str, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: list[type] = []
+    original = StreamEncoder.write
+
+    def write(self: StreamEncoder, events: list[e.Event]) -> None:
+        kinds.extend(map(type, events))
+        original(self, events)
+
+    monkeypatch.setattr(StreamEncoder, "write", write)
+    out, _, _ = answered(upstream, client, words(upstream))
+    assert kinds.count(e.TextDelta) < 10
+    assert out.count(b" word") >= 200
+
+
+def test_what_has_to_know_the_text_gets_it_in_events() -> None:
+    """Not streamed: the whole answer is made of what was told."""
+    exchange = Exchange(dialects.get("messages"), dialects.get("chat"), seed="again", now=1_700_000_000)
+    exchange.begin(streaming=False)
+    exchange.receive_head(200, {})
+    end = b"data: " + json.dumps(STREAMS["chat"]("", "finish")).encode() + b"\n\n"
+    for event in (*words("chat", 50), end):
+        exchange.receive_data(event)
+    exchange.receive_eof()
+    assert exchange.data_to_send().count(b" word") == 50

@@ -21,10 +21,9 @@ _MISSES = 8
 """So often in a row a learned event may turn out to be no pattern, before no more are learned."""
 
 _read_string = msgspec.json.Decoder(str).decode
-_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _UNREAD = re.compile(rb'(?:0|[1-9][0-9]{0,8}|"[A-Za-z0-9+/=_-]*")(?=[,}])')
-_FLAT = rb'[^{}"\\\r\n]|"[A-Za-z]*"'
-_TOLD = re.compile(rb" ?\{(?:%b|\{(?:%b)*\})*\}(?=[,}])" % (_FLAT, _FLAT))
+_FLAT = rb'[^{}"\\\r\n]++|"[A-Za-z]*+"'
+_TOLD = re.compile(rb" ?\{(?:%b|\{(?:%b)*+\})*+\}(?=[,}])" % (_FLAT, _FLAT))
 
 Said = tuple[Any, ...]
 """A text, and the values of the members that are told with it."""
@@ -33,16 +32,17 @@ Said = tuple[Any, ...]
 class Repetition:
     """Learns an event and finds its like. ``varying``: as in ``dialects.contract.Decoder``.
 
-    A pattern is a row of segments, each with what stands behind it: the text, or the value of a varying member.
+    A pattern is what an event begins with, and a row of things that vary, each with what stands behind it: the
+    text (``None``; it stands between quotation marks of the segments), or the value of a varying member.
     """
 
     __slots__ = ("_head", "_misses", "_plain", "_steps", "_tail", "_varying")
 
     def __init__(self, varying: Mapping[str, bool]) -> None:
         self._varying = varying
-        self._head = self._tail = b""  # up to the text, with its quotation mark; from the other one on
+        self._head = self._tail = b""  # up to what varies first; from what varies last on
         self._plain = True  # nothing but the text varies
-        self._steps: list[tuple[bytes, re.Pattern[bytes]]] = []
+        self._steps: list[tuple[re.Pattern[bytes] | None, bytes]] = []
         self._misses = 0
 
     def read(self, data: bytes) -> list[Said]:
@@ -63,26 +63,29 @@ class Repetition:
 
     def _each(self, data: bytes) -> list[Said]:
         found: list[Said] = []
-        position = 0
-        while position < len(data):
-            text, told = b"", []
-            for segment, behind in self._steps:
-                match = behind.match(data, position + len(segment)) if data.startswith(segment, position) else None
-                if match is None:
+        position, head = 0, self._head
+        try:
+            while data.startswith(head, position):
+                position += len(head)
+                text, told = b"", []
+                for pattern, behind in self._steps:
+                    if pattern is None:
+                        end = data.index(behind, position)
+                        text = data[position - 1 : end + 1]
+                    elif (match := pattern.match(data, position)) and data.startswith(behind, end := match.end()):
+                        if pattern is _TOLD:
+                            told.append(match[0])
+                    else:
+                        return []
+                    position = end + len(behind)
+                found.append((_read_string(text), *map(jsontext.parse, told)))
+                if not found[-1][0]:
                     return []
-                position = match.end()
-                if behind is _TEXT:
-                    text = match[0]
-                elif behind is _TOLD:
-                    told.append(match[0])
-            if not text or not data.startswith(self._tail, position):
-                return []
-            position += len(self._tail)
-            try:
-                found.append((_read_string(b'"' + text + b'"'), *map(jsontext.parse, told)))
-            except ValueError:
-                return []
-        return found
+                if position == len(data):
+                    return found
+        except ValueError:  # no end of a text, or no string, or no JSON
+            pass
+        return []
 
     def learn(self, event: bytes, data: bytes, text: str) -> bool:
         """An event with its blank line, its data, and the one text that it told. Returns whether a pattern is proven."""
@@ -93,17 +96,19 @@ class Repetition:
         place = _place_of_text(value, data, text)
         if place is None:
             return False
-        spots = [(place, _TEXT)]
+        spots: list[tuple[slice, re.Pattern[bytes] | None]] = [(place, None)]
         for name, told in self._varying.items():
             pattern = _TOLD if told else _UNREAD
             if spot := _place_of(name, pattern, value, data):
                 spots.append((spot, pattern))
-        self._steps, begin, before = [], 0, len(event) - len(data) - len(_END)
-        for spot, behind in sorted(spots, key=lambda found: found[0].start):
-            self._steps.append((event[begin : spot.start + before], behind))
-            begin = spot.stop + before
-        self._head, self._tail = self._steps[0][0], event[begin:]
-        self._plain = len(self._steps) == 1
+        spots.sort(key=lambda found: found[0].start)
+        before = len(event) - len(data) - len(_END)
+        starts = [*(spot.start + before for spot, _ in spots[1:]), len(event)]
+        self._steps = [
+            (pattern, event[spot.stop + before : start]) for (spot, pattern), start in zip(spots, starts, strict=True)
+        ]
+        self._head, self._tail = event[: spots[0][0].start + before], self._steps[-1][1]
+        self._plain = len(spots) == 1
         return True
 
 
