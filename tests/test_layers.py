@@ -42,7 +42,7 @@ STANDARD = {
         "enum",
         "functools",
     ),
-    *("hashlib", "itertools", "json", "math", "re", "typing", "urllib.parse"),
+    *("hashlib", "itertools", "json", "math", "re", "typing", "urllib.parse", "weakref"),
 }
 """What the pure layers may use of the standard library."""
 FINDING = {"importlib", "pkgutil"}

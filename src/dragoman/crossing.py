@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from dragoman.canonical import request as q
-from dragoman.canonical.errors import invalid_request
+from dragoman.canonical.errors import Error, invalid_request
 from dragoman.dialects.contract import Crossing, Dialect, Facts, Traits
 from dragoman.exceptions import InvalidRequest
 from dragoman.history import HistoryRules, arrange
 from dragoman.names import ToolIdentity, ToolNames
 from dragoman.streaming import freeform
+
+_TOLD = 20
+"""Losses that a refusal names."""
 
 
 def cross(
@@ -140,3 +143,11 @@ def _described(tool: q.Tool) -> str | None:
         return tool.description
     syntax = (tool.format or {}).get("syntax", "grammar")
     return f"{tool.description or ''}\n\nThe input must match this {syntax} grammar:\n{grammar}".strip()
+
+
+def lossy(losses: Sequence[q.Loss]) -> Error:
+    """The refusal of a request that could not cross whole, with the paths of what would be lost."""
+    told = [f"{loss.path} ({loss.reason})" for loss in losses[:_TOLD]]
+    if len(losses) > _TOLD:
+        told.append(f"{len(losses) - _TOLD} more")
+    return invalid_request(f"strict: the upstream cannot be given {'; '.join(told)}", losses[0].path)

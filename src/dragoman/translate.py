@@ -17,10 +17,10 @@ import msgspec
 
 from dragoman import compaction
 from dragoman.canonical import events as e
-from dragoman.canonical.errors import Error, invalid_request
+from dragoman.canonical.errors import Error
 from dragoman.canonical.request import Loss, Message, Request
 from dragoman.clientanswer import AnswerHead, ClientAnswer
-from dragoman.crossing import cross, identities
+from dragoman.crossing import cross, identities, lossy
 from dragoman.dialects.contract import Dialect, Facts, UpstreamRequest
 from dragoman.exceptions import InvalidRequest, LocalProtocolError
 from dragoman.failures import worth_another
@@ -36,9 +36,6 @@ from dragoman.toolloop.offer import GatewayTool, relaxed
 from dragoman.toolloop.past import PastAnswer, PastAnswers, question_of
 from dragoman.toolloop.prepared import prepared
 from dragoman.turn import UpstreamTurn
-
-_TOLD = 20
-"""Losses that a refusal names."""
 
 
 class Exchange:
@@ -143,7 +140,7 @@ class Exchange:
         made, known = self._render(())
         self.losses = self._prepared.of_client(made.losses)
         if self._strict and self.losses:
-            raise InvalidRequest(_lossy(self.losses))
+            raise InvalidRequest(lossy(self.losses))
         if offer := self._prepared.offer:
             self._loop = ToolLoop(offer, self._loop_limits, Ids(f"{self._seed}:runs"))
         self._begin(parsed, known, streaming=parsed.stream, array=array, echo=echo)
@@ -398,11 +395,3 @@ class Exchange:
             events = events[1:]  # its client has one already
         self.said = self.said or type(events[-1]) is not e.ResponseError
         self._answer.add(events)
-
-
-def _lossy(losses: Sequence[Loss]) -> Error:
-    """The refusal of a request that could not cross whole, with the paths of what would be lost."""
-    told = [f"{loss.path} ({loss.reason})" for loss in losses[:_TOLD]]
-    if len(losses) > _TOLD:
-        told.append(f"{len(losses) - _TOLD} more")
-    return invalid_request(f"strict: the upstream cannot be given {'; '.join(told)}", losses[0].path)
