@@ -353,7 +353,7 @@ class Exchange:
         """Bytes of the upstream's body, in any cut."""
         if not self._answer.finished and (events := self._turn.receive_data(data)):
             self._tell(events)
-            if self._turn.repeats and self._direct:
+            if self._direct:
                 self._turn.pour(self._answer.text)
 
     def receive_eof(self) -> None:

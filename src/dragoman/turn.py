@@ -54,7 +54,6 @@ class UpstreamTurn:
         self._body = BodyReader(limits, self._assembler.quirk)
         self._repetition = Repetition(self._decoder.varying)
         self._go_on: Callable[..., object] | None = None  # with the text of an event like the last one
-        self._told = True  # ... in events
         self._status = 0
         self._headers: Mapping[str, str] = {}
         self._error_body = b""
@@ -83,7 +82,7 @@ class UpstreamTurn:
             if go_on is not None and (found := self._repetition.read(data)) and self._body.pass_over(len(data)):
                 for said in found:
                     go_on(*said)
-                return self._assembler.take() if self._told else []
+                return self._assembler.take()
             self._read(data)
         except RemoteProtocolError as fault:
             self._break_off(_bad(str(fault)))
@@ -137,18 +136,13 @@ class UpstreamTurn:
             events[-1] = e.ResponseError(scrubbed_error(error, self._secrets))
         return events
 
-    @property
-    def repeats(self) -> bool:
-        """Whether the last event told a text, and events that are like it but for the text are known by their bytes."""
-        return self._go_on is not None and self._assembler.tap is not None
-
     def pour(self, push: Callable[[str], object]) -> None:
-        """While it ``repeats``: such texts go there from now on, and make no events, until there is another event."""
-        if self._assembler.tap is not None:
-            self._assembler.tap.push, self._told = push, False
+        """The texts of events like the last one go there and make no events, if it is known how they look."""
+        if self._go_on is not None and (tap := self._assembler.tap) is not None:
+            tap.push = push
 
     def _read(self, data: bytes) -> None:
-        self._go_on, self._told, self._assembler.tap = None, True, None
+        self._go_on = self._assembler.tap = None
         begins, noted = self._body.between, self._assembler.notes.count
         records = self._body.feed(data)
         self._decode(records)

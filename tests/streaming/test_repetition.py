@@ -234,6 +234,27 @@ def test_such_text_goes_to_the_client_without_events(
     assert out.count(b" word") >= 200
 
 
+def test_what_follows_text_in_the_same_read_goes_out_at_once() -> None:
+    """What repeats then are the arguments, and not the text, whose passage is over."""
+
+    def event(delta: dict[str, Any]) -> bytes:
+        return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n"
+
+    def more(arguments: str, **opening: str) -> bytes:
+        function = {"arguments": arguments} | ({"name": "run"} if opening else {})
+        return event({"tool_calls": [{"index": 0, "function": function, **opening}]})
+
+    exchange = Exchange(dialects.get("messages"), dialects.get("chat"), seed="again", now=1_700_000_000)
+    exchange.begin(streaming=True)
+    exchange.receive_head(200, {})
+    for read in (*words("chat", 4), words("chat", 1)[0] + more("", id="c") + more('{"of": "')):
+        exchange.receive_data(read)
+    exchange.data_to_send()
+    for number in range(5):
+        exchange.receive_data(more(f"part{number}"))
+        assert b"part%d" % number in exchange.data_to_send()
+
+
 def test_what_has_to_know_the_text_gets_it_in_events() -> None:
     """Not streamed: the whole answer is made of what was told."""
     exchange = Exchange(dialects.get("messages"), dialects.get("chat"), seed="again", now=1_700_000_000)

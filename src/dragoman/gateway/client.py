@@ -49,6 +49,7 @@ class ClientRequest:
         self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         self.raw_headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in self.raw_headers}
+        # It knows the scope's own answer: left there, the two would keep each other until a collection.
         self.write_now: WriteNow | None = scope.pop("dragoman.write", None)
         self._receive = receive
 

@@ -187,11 +187,8 @@ class HttpAnswer:
             if not self._pieces:
                 self._count_barren(len(data))
             elif (sink := self._sink) is not None:
-                pieces = self._pieces
-                body = pieces.pop() if len(pieces) == 1 else self._take()
-                self._barren = 0
                 try:
-                    goes_on = sink(body)
+                    goes_on = sink(self._take())
                 except Exception as bug:
                     self._spill(bug)
                 else:
