@@ -126,6 +126,12 @@ async def test_a_configuration_with_mistakes_changes_nothing(tmp_path: Path) -> 
 # ---- the terminal
 
 
+def _take_terminal() -> None:
+    """As a shell in a new window does, whatever the tests were started by ignores."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def in_a_terminal(folder: Path, *before: str, workers: int = 1) -> tuple[subprocess.Popen[str], int]:
     """The command as the first program in a terminal, and our end of that."""
     ours, theirs = pty.openpty()
@@ -138,7 +144,7 @@ def in_a_terminal(folder: Path, *before: str, workers: int = 1) -> tuple[subproc
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=_take_terminal,
     )
     os.close(theirs)
     assert process.stdout
