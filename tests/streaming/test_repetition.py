@@ -92,29 +92,54 @@ def test_members_that_nobody_reads_may_differ() -> None:
     assert repetition.read(like('"a"', "8,9")) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        ('{"i":4,"o":9}', {"i": 4, "o": 9}),
-        (' {"i":4, "of":[{"kind":"TEXT","n":4}],"x":null}', {"i": 4, "of": [{"kind": "TEXT", "n": 4}], "x": None}),
-        ("{}", {}),
-    ],
-)
-def test_members_that_are_told(value: str, told: Any) -> None:
-    data = DATA[:-1] + b',"counts":{"i":4,"o":1}}'
-    repetition = learned(data, varying={"counts": True})
-    event = b"event: more\ndata: " + data.replace(b'{"i":4,"o":1}', value.encode()).replace(b" one", b"a") + b"\n\n"
-    assert repetition.read(event) == [("a", told)]
+COUNTS = b' {"i":4, "of":[{"kind":"TEXT","n":10}],"x":null,"share":0.5}'
+
+
+def with_counts(value: bytes, text: bytes) -> bytes:
+    return b"event: more\ndata: " + DATA[:-1].replace(b" one", text) + b',"counts":' + value + b"}\n\n"
 
 
 @pytest.mark.parametrize(
     "value",
-    ["7", '{"i":4,\n"o":1}', '"a"', "{", '{"i":4}}', '{"i_o":4}', '{"i":"}"}', '{"i":4,}', '{"i":{"j":{"k":1}}}'],
+    [
+        COUNTS,
+        COUNTS.replace(b"4", b"0").replace(b"10", b"123456789"),
+        COUNTS.replace(b"0.5", b"12.25"),
+    ],
 )
-def test_members_that_are_told_as_they_never_were(value: str) -> None:
-    data = DATA[:-1] + b',"counts":{"i":4,"o":1}}'
-    repetition = learned(data, varying={"counts": True})
-    assert repetition.read(b"event: more\ndata: " + data.replace(b'{"i":4,"o":1}', value.encode()) + b"\n\n") == []
+def test_members_that_are_told(value: bytes) -> None:
+    repetition = learned(DATA[:-1] + b',"counts":' + COUNTS + b"}", varying={"counts": True})
+    assert repetition.read(with_counts(value, b"a")) == [("a", value)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"4", b"04"),
+        (b"4", b""),
+        (b"4", b"-4"),
+        (b"4", b"null"),
+        (b"null", b"1"),
+        (b'"of"', b'"if"'),
+        (b"TEXT", b"SOUND"),
+        (b',"share"', b',"y":1,"share"'),
+        (b',"share":0.5', b""),
+        (b"[", b"[{},"),
+        (b"10", b"1234567890"),
+        (b"}]", b"]"),
+    ],
+)
+def test_members_that_are_told_as_they_never_were(old: bytes, new: bytes) -> None:
+    """Whoever is told only the last of several may rely on it: their members are the same."""
+    repetition = learned(DATA[:-1] + b',"counts":' + COUNTS + b"}", varying={"counts": True})
+    assert repetition.read(with_counts(COUNTS.replace(old, new), b"a")) == []
+
+
+@pytest.mark.parametrize("value", [b'{"i_o":4}', b'{"i":"}"}', b'{"i":{"j":{"k":1}}}'])
+def test_what_is_not_learned_as_told(value: bytes) -> None:
+    repetition = learned(DATA[:-1] + b',"counts":' + value + b"}", varying={"counts": True})
+    assert repetition.read(with_counts(value, b"a")) == [("a",)]
+    assert repetition.read(with_counts(value.replace(b"4", b"5").replace(b"1", b"2").replace(b'}"', b'{"'), b"a")) == []
 
 
 def test_only_outermost_members_may_differ() -> None:

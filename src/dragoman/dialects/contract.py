@@ -209,11 +209,11 @@ class Decoder(Protocol):
 
     varying: Mapping[str, bool]
     """Outermost members of a record that differ from one to the next. False: they are never looked at. True: the value,
-    an object, is told with the text (``plain``)."""
+    an object in which nothing but numbers differs, is told with the text (``plain``)."""
     plain: Plain | None
     """Set by ``decode`` after a record that told this text, as it stands in the record, and nothing that would not be
     told again in vain: what tells another text, as ``decode`` would where a record is the same but for it. Varying
-    members that are told come as further arguments, as far as the record had them."""
+    members that are told come as further arguments, in JSON, as far as the record had them."""
 
     def decode(self, record: ServerSentEvent) -> None:
         """One event of a stream; its data may be anything."""

@@ -24,9 +24,11 @@ _read_string = msgspec.json.Decoder(str).decode
 _UNREAD = re.compile(rb'(?:0|[1-9][0-9]{0,8}|"[A-Za-z0-9+/=_-]*")(?=[,}])')
 _FLAT = rb'[^{}"\\\r\n]++|"[A-Za-z]*+"'
 _TOLD = re.compile(rb" ?\{(?:%b|\{(?:%b)*+\})*+\}(?=[,}])" % (_FLAT, _FLAT))
+_DIGITS = re.compile(rb"[0-9]+")
+_NUMBER = rb"(?:0|[1-9][0-9]{0,8})"
 
 Said = tuple[Any, ...]
-"""A text, and the values of the members that are told with it."""
+"""A text, and the values (as they stand there, in JSON) of the members that are told with it."""
 
 
 class Repetition:
@@ -73,17 +75,17 @@ class Repetition:
                         end = data.index(behind, position)
                         text = data[position - 1 : end + 1]
                     elif (match := pattern.match(data, position)) and data.startswith(behind, end := match.end()):
-                        if pattern is _TOLD:
+                        if pattern is not _UNREAD:
                             told.append(match[0])
                     else:
                         return []
                     position = end + len(behind)
-                found.append((_read_string(text), *map(jsontext.parse, told)))
+                found.append((_read_string(text), *told))
                 if not found[-1][0]:
                     return []
                 if position == len(data):
                     return found
-        except ValueError:  # no end of a text, or no string, or no JSON
+        except ValueError:  # no end of a text, or no string
             pass
         return []
 
@@ -98,9 +100,8 @@ class Repetition:
             return False
         spots: list[tuple[slice, re.Pattern[bytes] | None]] = [(place, None)]
         for name, told in self._varying.items():
-            pattern = _TOLD if told else _UNREAD
-            if spot := _place_of(name, pattern, value, data):
-                spots.append((spot, pattern))
+            if spot := _place_of(name, _TOLD if told else _UNREAD, value, data):
+                spots.append((spot, _with_other_numbers(data[spot]) if told else _UNREAD))
         spots.sort(key=lambda found: found[0].start)
         before = len(event) - len(data) - len(_END)
         starts = [*(spot.start + before for spot, _ in spots[1:]), len(event)]
@@ -134,6 +135,11 @@ def _place_of(name: str, pattern: re.Pattern[bytes], value: Any, data: bytes) ->
         return None
     changed = data[: match.start()] + b"null" + data[match.end() :]
     return slice(*match.span()) if _is(changed, {**value, name: None}) else None
+
+
+def _with_other_numbers(told: bytes) -> re.Pattern[bytes]:
+    """Finds this object of numbers and plain words again, whatever its numbers are."""
+    return re.compile(_NUMBER.join(map(re.escape, _DIGITS.split(told))))
 
 
 def _is(data: bytes, value: Any) -> bool:

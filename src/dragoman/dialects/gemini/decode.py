@@ -20,7 +20,7 @@ from dragoman.dialects.gemini.citations import parse_citations
 from dragoman.dialects.gemini.errors import failure, parse_error, unreadable
 from dragoman.dialects.gemini.parts import parse_proof
 from dragoman.dialects.gemini.streamed_calls import StreamedCalls
-from dragoman.dialects.gemini.usage import merged, parse_usage
+from dragoman.dialects.gemini.usage import Counts, parse_usage
 from dragoman.dialects.gemini.wire import (
     FAILURES,
     FINISH,
@@ -80,7 +80,7 @@ class Decoder:
         self._assembler = assembler
         self._several = assembler.context.choices > 1
         self._candidates: dict[int, _Candidate] = {}
-        self._counts: JSON = {}
+        self._counts = Counts()
         self._identified = False
         self._spoke = False
 
@@ -157,7 +157,7 @@ class Decoder:
         if not self._identified:
             self._identify(chunk)
         if counts := chunk.get("usageMetadata"):
-            self._counts = merged(self._counts, counts)
+            self._counts.add(counts)
         for position, candidate in enumerate(as_list(candidates)):
             if isinstance(candidate, dict):
                 self._candidate(candidate, position)
@@ -251,8 +251,8 @@ class Decoder:
 
     def _conclude(self) -> None:
         """What is told at the end: counts are running totals, and a call may lack its closing part."""
-        if self._counts:
-            self._assembler.usage(parse_usage(self._counts), self._counts)
+        if counts := self._counts.total():
+            self._assembler.usage(parse_usage(counts), counts)
         for answer in self._candidates.values():
             if self._several:
                 self._assembler.choice(answer.index)
@@ -282,10 +282,10 @@ class Decoder:
         self.plain = (text, partial(self._go_on, answer.texts[-1], self._assembler.more("text")))
         return None
 
-    def _go_on(self, pieces: list[str], tell: Callable[[str], object], text: str, counts: Any = None) -> None:
-        """Another chunk that holds only text, and counts."""
+    def _go_on(self, pieces: list[str], tell: Callable[[str], object], text: str, counts: bytes = b"") -> None:
+        """Another chunk that holds only text, and counts in place of those of the chunk before."""
         if counts:
-            self._counts = merged(self._counts, counts)
+            self._counts.replace(counts)
         pieces.append(text)
         tell(text)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dragoman import jsontext
 from dragoman.canonical.events import Usage
 from dragoman.dialects.gemini.wire import COUNTS, JSON, as_count
 
@@ -54,10 +55,26 @@ def render_usage(usage: Usage | None, native: JSON | None = None) -> JSON:
     return metadata
 
 
-def merged(before: JSON, now: Any) -> JSON:
-    """The counts so far with what a further object says; ``null`` says nothing."""
-    if not isinstance(now, dict):
-        return before
-    if before.keys() <= now.keys() and None not in now.values():
-        return now
-    return {**before, **{name: value for name, value in now.items() if value is not None}}
+class Counts:
+    """The counts of a stream so far: each chunk may tell more of them, and ``null`` says nothing."""
+
+    def __init__(self) -> None:
+        self._known: JSON = {}
+        self._latest = b""
+
+    def add(self, counts: Any) -> None:
+        """What a further chunk says; anything."""
+        known = self.total()
+        if isinstance(counts, dict):
+            self._known = {**known, **{name: value for name, value in counts.items() if value is not None}}
+
+    def replace(self, counts: bytes) -> None:
+        """The JSON of counts that differ in their numbers alone from those told last: it is read only if none follow."""
+        self._latest = counts
+
+    def total(self) -> JSON:
+        """What is known now."""
+        if self._latest:
+            latest, self._latest = jsontext.parse(self._latest), b""
+            self.add(latest)
+        return self._known
