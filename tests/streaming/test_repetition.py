@@ -180,9 +180,15 @@ def _responses(text: str, odd: Any) -> Any:
 def _gemini(text: str, odd: Any) -> Any:
     parts = [{"text": text}] if odd != "call" else [{"text": text}, {"text": text}]
     more = {"finishReason": "STOP"} if odd == "finish" else {}
-    usage = {"promptTokenCount": len(text), "promptTokensDetails": [{"modality": "TEXT", "tokenCount": len(text)}]}
+    usage: dict[str, Any] = {
+        "promptTokenCount": len(text),
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": len(text)}],
+    }
+    if text == "ab":
+        usage["thoughtsTokenCount"] = 3
     candidate = {"content": {"parts": parts, "role": "model"}, "index": 0, **more}
-    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m"}
+    counts = {} if text == "é" else {"usageMetadata": usage}
+    return {"candidates": [candidate], **counts, "modelVersion": "m"}
 
 
 STREAMS = {"chat": _chat, "messages": _messages, "responses": _responses, "gemini": _gemini}
@@ -190,6 +196,12 @@ texts = st.sampled_from(
     ["a", "ab", " b", "m", "", "<think>", "</think>", '"', "\\", '{"', "{}", "é", "\ud83d", "\ude00"]
 )
 oddities = st.sampled_from(["", "", "", "", "", "", "call", "finish"])
+
+
+def test_counts_outlive_chunks_without_them() -> None:
+    said = [(text, "") for text in ("a", "ab", " b", "a b", "é", "é")] + [("é", "finish")]
+    events = [b"data: " + json.dumps(_gemini(text, odd)).encode() + b"\n\n" for text, odd in said]
+    assert b'"input_tokens":3,' in answered("gemini", "responses", events)[0]
 
 
 @pytest.mark.parametrize("upstream", STREAMS)
