@@ -27,9 +27,9 @@ bench-peers: .venv/develop .venv/peers ## the same, beside other gateways as wel
 
 clients: .venv/develop ## all real clients on all upstreams, two hours: writes docs/compatibility.md (../shared/clients)
 	../shared/clients/install.sh
-	rm -f .clients/results.jsonl
-	-$(BIN)/python -m tests.clients.matrix --out .clients/results.jsonl $(ARGS)
-	$(BIN)/python -m tests.clients.table .clients/results.jsonl
+	rm -f .clients.jsonl
+	-$(BIN)/python -m tests.clients.matrix --out .clients.jsonl $(ARGS)
+	$(BIN)/python -m tests.clients.table .clients.jsonl
 
 .clients: .venv/develop $(wildcard tests/clients/pins/*/package-lock.json)
 	$(BIN)/python -m tests.clients.install
@@ -42,7 +42,7 @@ soak: .venv/develop ## many streams at once, and many that are dropped, through 
 	$(BIN)/python -m bench.soak $(ARGS)
 
 clean: ## takes away .venv and all caches
-	rm -rf .venv .clients .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .clients .clients.jsonl .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help: ## this list; ARGS='...' goes on to the program: make serve ARGS='--port 4291'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
