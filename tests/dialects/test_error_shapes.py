@@ -71,3 +71,14 @@ def test_every_decoder_finds_them_in_a_200(upstream: str, frame: bytes, body: by
     exchange.receive_eof()
     assert exchange.error is not None
     assert (exchange.error.kind, exchange.error.message.removeprefix("error: ")) == (kind, "broke")
+
+
+@pytest.mark.parametrize("upstream", dialects.names())
+@pytest.mark.parametrize("data", [b"broke", b'"broke"', b'["broke"]'])
+def test_an_event_that_is_called_an_error_is_one(upstream: str, data: bytes) -> None:
+    exchange = Exchange(dialects.get("chat"), dialects.get(upstream), seed="s", now=0)
+    exchange.begin(streaming=True)
+    exchange.receive_head(200, {})
+    exchange.receive_data(b"event: error\ndata: %b\n\n" % data)
+    assert exchange.error is not None
+    assert (exchange.error.kind, exchange.error.message) == (K.SERVER, "broke")

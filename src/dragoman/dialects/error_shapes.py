@@ -133,9 +133,15 @@ def is_said(error: Any) -> bool:
     return bool(error.strip()) if isinstance(error, str) else bool(error)
 
 
-def error_said(data: bytes) -> Any:
-    """What follows the word in data that is no JSON: ``error: …``, ``[ERROR] …``; ``None`` if it does not begin so."""
-    found = _ERROR_TEXT.match(data.decode("utf-8", "replace"))
+def error_said(event: str, data: bytes) -> Any:
+    """What an event with data that is no JSON says of an error; ``None`` if it is none.
+
+    All of its data if the event is called so, else what follows the word: ``error: …``, ``[ERROR] …``.
+    """
+    text = data.decode("utf-8", "replace")
+    if event == "error":
+        return text
+    found = _ERROR_TEXT.match(text)
     if found is None:
         return None
     try:

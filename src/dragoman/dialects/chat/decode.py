@@ -15,10 +15,11 @@ from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason, Usage
 from dragoman.dialects.chat.citations import read_sources
 from dragoman.dialects.chat.deltas import DeltaReader
-from dragoman.dialects.chat.errors import error_in, error_text, no_answer, parse_error, unreadable
+from dragoman.dialects.chat.errors import error_in, no_answer, parse_error, unreadable
 from dragoman.dialects.chat.usage import parse_usage, without_zeros
 from dragoman.dialects.chat.wire import ENVELOPE_NATIVE, FAILED, FINISH, INTERRUPTED, RENDERED_FINISH
 from dragoman.dialects.contract import Plain
+from dragoman.dialects.error_shapes import error_said
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.sse import DONE, ServerSentEvent
@@ -112,11 +113,10 @@ class ChatDecoder:
 
     def _unreadable(self, record: ServerSentEvent) -> None:
         """Data that is no JSON: a corrupt chunk, unless it is an event of another kind."""
-        if record.event == "error":
-            self._fail(parse_error(0, record.data.decode("utf-8", "replace")))
-        elif record.event in ("", "message") or record.data[:1] in (b"{", b"["):
-            error = error_text(record.data) or unreadable("the upstream sent an event that is malformed JSON")
-            self._fail(error)
+        if record.event in ("", "message", "error") or record.data[:1] in (b"{", b"["):
+            said = error_said(record.event, record.data)
+            malformed = unreadable("the upstream sent an event that is malformed JSON")
+            self._fail(malformed if said is None else parse_error(0, said))
 
     # ---- one chunk
 

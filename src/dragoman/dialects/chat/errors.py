@@ -7,7 +7,7 @@ from typing import Any
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.dialects import openai_shapes
 from dragoman.dialects.chat.wire import NAME
-from dragoman.dialects.error_shapes import error_said, is_bare_error, is_said, message_of
+from dragoman.dialects.error_shapes import is_bare_error, is_said, message_of
 
 _SIGNS = frozenset({"error", "type", "base_resp", "errors", "detail", "code", "status", "success", "__type"})
 render_error = openai_shapes.render_error
@@ -42,12 +42,6 @@ def error_in(value: dict[str, Any], event: str = "") -> Error | None:
                 if isinstance(holder, dict) and "error" in holder and is_said(holder["error"]):
                     return parse_error(0, holder)
     return None
-
-
-def error_text(data: bytes) -> Error | None:
-    """The error in data that is no JSON but begins with the word: ``error: …``, ``[ERROR] …``."""
-    said = error_said(data)
-    return None if said is None else parse_error(0, said)
 
 
 def no_answer(body: dict[str, Any]) -> Error:

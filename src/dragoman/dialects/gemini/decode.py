@@ -119,9 +119,7 @@ class Decoder:
         if record.data.strip() == DONE:
             self._assembler.quirk("gemini-done")
             self._terminate()
-        elif record.event == "error":
-            self._assembler.fail(parse_error(0, record.data.decode("utf-8", "replace")))
-        elif (said := error_said(record.data)) is not None:
+        elif (said := error_said(record.event, record.data)) is not None:
             self._assembler.fail(parse_error(0, said))
         else:
             self._assembler.fail(unreadable("the upstream sent an event that is not JSON"))

@@ -76,6 +76,8 @@ class MessagesDecoder:
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, dict):
                 self._event(item, record.event)
+            elif record.event == "error":
+                self._assembler.fail(parse_error(0, item))
         if isinstance(value, list):
             self.plain = None
 
@@ -125,8 +127,7 @@ class MessagesDecoder:
         """Corrupt JSON in mid-stream is an error, never an end (design/streams.md, 10)."""
         if record.event == "ping":
             return
-        said = record.data.decode("utf-8", "replace") if record.event == "error" else error_said(record.data)
-        if said is not None:
+        if (said := error_said(record.event, record.data)) is not None:
             self._assembler.fail(parse_error(0, said))
             return
         message = "the upstream sent malformed JSON in its stream"

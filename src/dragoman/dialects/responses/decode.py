@@ -89,12 +89,14 @@ class ResponsesDecoder:
             data = jsontext.parse(record.data)
         except ValueError:
             if not self._over:
-                said = error_said(record.data)
+                said = error_said(record.event, record.data)
                 self._answer.fail(_malformed("an event that is no JSON") if said is None else parse_error(0, said))
             return
         for event in data if isinstance(data, list) else [data]:
             if isinstance(event, dict):
                 self._event(record.event, event)
+            elif record.event == "error":
+                self._answer.fail(parse_error(0, event))
             elif event is not None:
                 self._answer.fail(_malformed(f"an event that is no object: {event}"))
         if isinstance(data, list):
