@@ -248,8 +248,7 @@ def main() -> int:
     options.deltas = max(1, round(options.seconds * 1000 / options.interval_ms))
     behind, port = free_port(), free_port()
     paced = ["--deltas", str(options.deltas), "--interval-ms", str(options.interval_ms)]
-    upstream = [sys.executable, "-m", "bench.echo", "--port", str(behind), *paced]
-    with tempfile.TemporaryDirectory() as place, running(upstream, behind):
+    with tempfile.TemporaryDirectory() as place, running(processes.upstream(behind, *paced), behind):
         told = Path(place) / "tasks"
         command = processes.gateway(Path(place), port, behind)
         command[2] = _COUNTING.replace("FILE", repr(str(told))) + command[2]

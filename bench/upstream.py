@@ -1,13 +1,15 @@
-"""``python -m bench.upstream``: a server that streams in all four dialects, at a pace, for ``bench.gateway``.
+"""``python -m bench.upstream``: a server that streams in all four dialects, at a pace.
 
-Each text delta carries the nanosecond at which it was written, as ``@123456789@``. The text survives every
-translation, so that whoever reads the stream behind a gateway knows how long each delta took.
+Each text delta carries the number in its request (``#12#``) as ``@12@``, or, where there is none, the nanosecond at
+which it was written. The text survives every translation, so that whoever reads the stream behind a gateway knows
+whose it is, or how long each delta took.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import time
 from typing import cast
 
@@ -17,6 +19,7 @@ from bench.streams import STREAMS
 
 STAMP = b"@0@"
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
+_NUMBER = re.compile(rb"#(\d+)#")
 _LAST = b"0\r\n\r\n"
 
 
@@ -64,6 +67,8 @@ class Connection(asyncio.Protocol):
         if not blank or len(body) < length:
             return
         self._received = body[length:]
+        found = _NUMBER.search(body)
+        self._mark = b"@%b@" % found[1] if found else b""
         self._loop = asyncio.get_running_loop()
         self._due = self._loop.time()
         self._left = iter(self._frames.of[dialect_of(head.split(b" ", 2)[1])])
@@ -81,13 +86,13 @@ class Connection(asyncio.Protocol):
         self._transport.write(_LAST)
 
     def _write(self, frame: bytes) -> None:
-        self._transport.write(chunk(frame.replace(STAMP, b"@%d@" % time.monotonic_ns())))
+        self._transport.write(chunk(frame.replace(STAMP, self._mark or b"@%d@" % time.monotonic_ns())))
         self._go_on()
 
 
 async def serve(port: int, frames: Frames, interval: float) -> None:
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(frames, interval), "127.0.0.1", port, backlog=2048
+        lambda: Connection(frames, interval), "127.0.0.1", port, backlog=4096
     )
     await server.serve_forever()
 
