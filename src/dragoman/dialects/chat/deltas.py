@@ -9,10 +9,11 @@ import msgspec
 
 from dragoman.canonical import events as e
 from dragoman.canonical.opaque import Opaque
+from dragoman.dataurl import read_data_url
 from dragoman.dialects.chat.audio import AudioReader
 from dragoman.dialects.chat.citations import read_annotation
 from dragoman.dialects.chat.reasoning import Detail, continues, parse_reasoning, read_detail
-from dragoman.dialects.chat.wire import NAME, REASONING, split_data_url, thought_signature
+from dragoman.dialects.chat.wire import NAME, REASONING, thought_signature
 from dragoman.dialects.contract import Plain
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import read_fragment
@@ -166,7 +167,7 @@ class DeltaReader:
             self._assembler.lose("image")
         elif url not in self._images:
             self._images.add(url)
-            if found := split_data_url(url):
+            if found := read_data_url(url):
                 self._assembler.media(e.Media(media_type=found[0] or "image/png", data=found[1], origin=NAME))
             else:
                 self._assembler.media(e.Media(media_type="image/*", url=url, origin=NAME))

@@ -6,7 +6,8 @@ from typing import Any
 
 from dragoman.canonical.errors import invalid_request
 from dragoman.canonical.request import Audio, Document, Image, Native, Part, Refusal, Text
-from dragoman.dialects.chat.wire import NAME, data_url, split_data_url
+from dragoman.dataurl import data_url, read_data_url
+from dragoman.dialects.chat.wire import NAME
 from dragoman.dialects.openai_shapes import read_cache
 from dragoman.exceptions import InvalidRequest
 
@@ -75,7 +76,7 @@ def _parse_image(part: JSON, where: str) -> Image:
     if not isinstance(url, str) or not url:
         raise refuse("expected a URL", f"{where}.image_url.url")
     detail = detail if isinstance(detail, str) else None
-    if found := split_data_url(url):
+    if found := read_data_url(url):
         return Image(media_type=found[0], data=found[1], detail=detail, cache=read_cache(part))
     return Image(url=url, detail=detail, cache=read_cache(part))
 
@@ -84,7 +85,7 @@ def _parse_audio(part: JSON, where: str) -> Audio:
     value = need_object(part.get("input_audio"), f"{where}.input_audio")
     data = need_text(value.get("data"), f"{where}.input_audio.data")
     format = value.get("format")
-    if found := split_data_url(data):
+    if found := read_data_url(data):
         return Audio(media_type=found[0] or "audio/wav", data=found[1])
     format = format.lower() if isinstance(format, str) and format else "wav"
     return Audio(media_type=_AUDIO.get(format, f"audio/{format}"), data=data)
@@ -98,7 +99,7 @@ def _parse_file(part: JSON, where: str) -> Document:
     if isinstance(id := value.get("file_id"), str) and id:
         return Document(name=name, file_id=id, origin=NAME, cache=cache)
     data = need_text(value.get("file_data"), f"{where}.file.file_data")
-    if found := split_data_url(data):
+    if found := read_data_url(data):
         return Document(media_type=found[0] or _guess(name), name=name, data=found[1], cache=cache)
     if data.startswith(("https://", "http://")):
         return Document(media_type=_guess(name), name=name, url=data, cache=cache)

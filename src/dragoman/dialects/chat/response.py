@@ -14,11 +14,12 @@ from dragoman.canonical.response import (
     TextBlock,
     ToolCallBlock,
 )
+from dragoman.dataurl import data_url
 from dragoman.dialects.chat.audio import render_audio
 from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.usage import render_usage
-from dragoman.dialects.chat.wire import BODY, ENVELOPE_NATIVE, NAME, RENDERED_FINISH, data_url, extra_content
+from dragoman.dialects.chat.wire import BODY, ENVELOPE_NATIVE, NAME, RENDERED_FINISH, extra_content
 from dragoman.streaming import freeform
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids

@@ -5,7 +5,6 @@ Sources: protocols/openai.md, part 1; design/streams.md, 6 and 8; the cases unde
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from dragoman.canonical.events import FinishReason
@@ -120,8 +119,6 @@ QUIRKS: dict[str, str] = {
 }
 """What servers that call themselves compatible do otherwise, and the decoder repairs."""
 
-_DATA_URL = re.compile(r"data:([^;,\s]*)(?:;[^;,]*)*?;base64,(.*)", re.IGNORECASE | re.DOTALL)
-
 
 def origin_of(format: Any) -> str:
     """The dialect of a proof of this ``format``; unknown ones belong to the chat upstream itself."""
@@ -131,16 +128,6 @@ def origin_of(format: Any) -> str:
 def format_of(origin: str) -> str:
     """The ``format`` for a proof of this origin."""
     return FORMAT_OF.get(origin, "unknown")
-
-
-def split_data_url(url: str) -> tuple[str | None, str] | None:
-    """Media type and base64 text of a data URL; ``None`` for any other URL."""
-    found = _DATA_URL.match(url)
-    return (found[1].lower() or None, found[2]) if found else None
-
-
-def data_url(media_type: str | None, data: str) -> str:
-    return f"data:{media_type or 'application/octet-stream'};base64,{data}"
 
 
 def thought_signature(extra: Any) -> Opaque | None:

@@ -6,11 +6,11 @@ import re
 
 from dragoman.canonical.errors import invalid_request
 from dragoman.canonical.request import Audio, Document, Image
+from dragoman.dataurl import read_data_url
 from dragoman.dialects.gemini.wire import JSON, NAME, as_text
 from dragoman.exceptions import InvalidRequest
 
 _OWN_FILE = re.compile(r"gs://|files/|https://generativelanguage\.googleapis\.com/")
-_DATA_URL = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,(?P<data>.*)", re.DOTALL)
 
 Attachment = Image | Document | Audio
 
@@ -40,6 +40,8 @@ def _inline(blob: JSON) -> Attachment | None:
 def _file(file: JSON) -> Attachment | None:
     uri, media_type = as_text(file.get("fileUri")), as_text(file.get("mimeType"))
     family = media_type.partition("/")[0]
+    if found := read_data_url(uri):
+        return _inline({**file, "mimeType": media_type or found[0], "data": found[1]})
     if not uri or family in ("video", "audio") or (not media_type and _is_video(uri)):
         return None
     own = _OWN_FILE.match(uri) is not None
@@ -76,8 +78,8 @@ def render_media(part: Attachment, path: str) -> JSON:
     if part.file_id is not None and part.origin != NAME:
         raise InvalidRequest(invalid_request("a file of another provider cannot be used with this model", path))
     uri = part.url or part.file_id or ""
-    if found := _DATA_URL.fullmatch(uri):
-        return {"inlineData": {"mimeType": found["type"] or media_type, "data": found["data"]}}
+    if found := read_data_url(uri):
+        return {"inlineData": {"mimeType": found[0] or media_type, "data": found[1]}}
     return {"fileData": {"mimeType": part.media_type or _type_of_name(uri) or media_type, "fileUri": uri}}
 
 

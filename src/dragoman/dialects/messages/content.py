@@ -15,6 +15,7 @@ from dragoman import jsontext
 from dragoman.canonical import request as q
 from dragoman.canonical.aliases import original
 from dragoman.canonical.opaque import Opaque, unseal
+from dragoman.dataurl import read_data_url
 from dragoman.dialects.messages import wire
 from dragoman.dialects.messages.members import refuse, text_at
 from dragoman.dialects.messages.response import BOUND
@@ -90,7 +91,10 @@ class ContentReader:
                 data = text_at(source, "data", f"{path}.source")
                 return q.Image(media_type=_word(source.get("media_type")), data=data, cache=cache)
             case "url":
-                return q.Image(url=text_at(source, "url", f"{path}.source"), cache=cache)
+                url = text_at(source, "url", f"{path}.source")
+                if found := read_data_url(url):
+                    return q.Image(media_type=found[0], data=found[1], cache=cache)
+                return q.Image(url=url, cache=cache)
             case "file":
                 return q.Image(file_id=text_at(source, "file_id", f"{path}.source"), origin=wire.NAME, cache=cache)
         return q.Native(origin=wire.NAME, value=block)
@@ -106,7 +110,10 @@ class ContentReader:
             case "text":
                 return q.Document(media_type="text/plain", text=text_at(source, "data", place), **more)
             case "url":
-                return q.Document(url=text_at(source, "url", place), **more)
+                url = text_at(source, "url", place)
+                if found := read_data_url(url):
+                    return q.Document(media_type=found[0] or "application/pdf", data=found[1], **more)
+                return q.Document(url=url, **more)
             case "file":
                 return q.Document(file_id=text_at(source, "file_id", place), origin=wire.NAME, **more)
             case "content" if (text := _plain(source.get("content"))) is not None:

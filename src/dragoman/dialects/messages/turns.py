@@ -13,6 +13,7 @@ from typing import Any
 from dragoman import jsontext
 from dragoman.canonical import request as q
 from dragoman.canonical.errors import invalid_request
+from dragoman.dataurl import picture_type
 from dragoman.dialects.messages import wire
 from dragoman.exceptions import InvalidRequest
 from dragoman.history import ASIDE, Answer, History, Placed, Turn
@@ -26,7 +27,7 @@ FAILED = "Error"
 LEFT_OUT = "[{what} was left out here: it cannot be passed on]"
 
 _MOST_MARKERS = 4
-_IMAGE_TYPES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+_IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _PLAIN_TYPES = ("application/json", "application/xml")
 _THINKING = ("thinking", "redacted_thinking")
 
@@ -196,9 +197,9 @@ class TurnWriter:
 
 def _image_type(told: str | None, data: str) -> str | None:
     """One of the types that this API takes, as it is told or as the data begins; ``None``: it is none of them."""
-    guessed = next((kind for start, kind in _IMAGE_TYPES.items() if data.startswith(start)), None)
+    guessed = picture_type(data)
     kind = (told or guessed or "image/png").lower().replace("image/jpg", "image/jpeg")
-    return kind if kind in _IMAGE_TYPES.values() else guessed
+    return kind if kind in _IMAGE_TYPES else guessed
 
 
 def _text(text: str) -> JSON:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from dragoman.canonical.request import (
@@ -15,11 +14,11 @@ from dragoman.canonical.request import (
     Refusal,
     Text,
 )
+from dragoman.dataurl import data_url, read_data_url
 from dragoman.dialects.openai_shapes import ORIGINS, read_cache
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.wire import JSON, NAME, object_of, text_of
 
-_DATA_URL = re.compile(r"data:([^;,\s]*)(?:;[^;,]*)*?;base64,(.*)", re.IGNORECASE | re.DOTALL)
 _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _SUFFIXES = {
     "application/pdf": ".pdf",
@@ -86,9 +85,8 @@ def _image(raw: JSON, path: str) -> Image:
         detail = detail or text_of(where.get("detail"))
         where = where.get("url")
     if isinstance(where, str) and where:
-        media_type, data = _split(where)
-        if data is not None:
-            return Image(media_type=media_type, data=data, detail=detail, cache=cache)
+        if found := read_data_url(where):
+            return Image(media_type=found[0], data=found[1], detail=detail, cache=cache)
         return Image(url=where, detail=detail, cache=cache)
     file_id = text_of(raw.get("file_id"))
     if file_id is None:
@@ -100,9 +98,8 @@ def _document(raw: JSON, path: str) -> Document:
     raw = {**raw, **object_of(raw.get("file"))}
     name, cache = text_of(raw.get("filename")), read_cache(raw)
     if data := text_of(raw.get("file_data")):
-        media_type, inner = _split(data)
-        kind = media_type or _guess(name)
-        return Document(media_type=kind, name=name, data=data if inner is None else inner, cache=cache)
+        media_type, data = read_data_url(data) or (None, data)
+        return Document(media_type=media_type or _guess(name), name=name, data=data, cache=cache)
     if url := text_of(raw.get("file_url")):
         return Document(media_type=_guess(name), name=name, url=url, cache=cache)
     file_id = text_of(raw.get("file_id"))
@@ -113,12 +110,6 @@ def _document(raw: JSON, path: str) -> Document:
 
 def _guess(name: str | None) -> str | None:
     return next((kind for kind, suffix in _SUFFIXES.items() if name and name.lower().endswith(suffix)), None)
-
-
-def _split(url: str) -> tuple[str | None, str | None]:
-    """Media type and base64 data of a data URL; no data for any other text."""
-    found = _DATA_URL.fullmatch(url)
-    return (found[1].lower() or None, found[2]) if found else (None, None)
 
 
 # ---- canonical to wire
@@ -147,7 +138,7 @@ def _render_image(part: Image, path: str) -> JSON:
     if part.file_id is not None:
         return {**out, "file_id": _own_file(part.file_id, part.origin, path)}
     if part.data is not None:
-        return {**out, "image_url": f"data:{part.media_type or 'image/png'};base64,{part.data}"}
+        return {**out, "image_url": data_url(part.media_type or "image/png", part.data)}
     return {**out, "image_url": part.url}
 
 
@@ -161,7 +152,7 @@ def _render_document(part: Document, path: str) -> JSON:
         return {"type": "input_file", "file_url": part.url}
     media_type = part.media_type or "application/pdf"
     named.setdefault("filename", "document" + _SUFFIXES.get(media_type, ""))
-    return {"type": "input_file", **named, "file_data": f"data:{media_type};base64,{part.data}"}
+    return {"type": "input_file", **named, "file_data": data_url(media_type, part.data or "")}
 
 
 def _own_file(file_id: str, origin: str | None, path: str) -> str:
