@@ -62,8 +62,8 @@ async def test_strict_goes_to_the_target_that_loses_nothing(lab: Lab) -> None:
 
 
 def test_the_header_holds_whole_paths() -> None:
-    losses = [Loss("tools[0].x", "r"), Loss("tools[0].x", "again"), Loss("métadata", "r")]
-    assert loss_header(losses) == "tools[0].x; m?tadata"
+    losses = [Loss("tools[0].x", "r"), Loss("tools[0].x", "again"), Loss("métadata", "r"), Loss("a\r\nb", "r")]
+    assert loss_header(losses) == "tools[0].x; m?tadata; a??b"
     many = loss_header([Loss(f"messages[{number}].parts[0]", "r") for number in range(500)])
     assert len(many) < 1020
     assert many.endswith("]; " + many.rpartition("; ")[2])

@@ -254,6 +254,9 @@ def test_text_and_noise_between_fragments_change_nothing(row: str) -> None:
         # only if the result is declared and the whole is not
         (["functions.other"], "functions.other"),
         (["other<|channel|>x"], "other<|channel|>x"),
+        (["functions.run:0"], "run"),  # a number that belongs to the call's id
+        (["run:12"], "run"),
+        (["other:0"], "other:0"),
         (["other"], "other"),
         (["mcp__files__read-all"], "mcp__files__read-all"),
         (["runner"], "runner"),

@@ -123,6 +123,10 @@ async def stops_later() -> None:
     sys.exit(3)
 
 
+def interrupts() -> None:
+    raise KeyboardInterrupt("by hand")
+
+
 hold = threading.Event()
 
 

@@ -122,7 +122,9 @@ async def test_pictures_and_own_outcomes() -> None:
     assert await called("refuses") == ToolOutcome(parts=(Text(text="not today"),), error=True)
 
 
-@pytest.mark.parametrize(("attribute", "words"), [("breaks", "drawer"), ("stops", "3"), ("stops_later", "3")])
+@pytest.mark.parametrize(
+    ("attribute", "words"), [("breaks", "drawer"), ("stops", "3"), ("stops_later", "3"), ("interrupts", "by hand")]
+)
 async def test_a_function_that_fails(attribute: str, words: str) -> None:
     outcome = await called(attribute)
     assert outcome.error

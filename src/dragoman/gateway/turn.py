@@ -27,6 +27,7 @@ from dragoman.upstreams.interface import Upstream, UpstreamAnswer, UpstreamError
 
 _PASSED_HEADERS = re.compile(r"(?:x|anthropic)-ratelimit-[a-z0-9-]+\Z")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
+_UNPRINTABLE = re.compile(r"[^ -~]")
 _REST = 1.0
 """Seconds that an upstream has to end its body after the answer in it is over, to keep the connection."""
 
@@ -345,7 +346,7 @@ class Turn:
 
 def loss_header(losses: Sequence[Loss]) -> str:
     """The paths of what could not cross, as many as a header holds whole, and how many more there are."""
-    paths = list(dict.fromkeys(loss.path.encode("ascii", "replace").decode() for loss in losses))
+    paths = list(dict.fromkeys(_UNPRINTABLE.sub("?", loss.path) for loss in losses))
     told: list[str] = []
     size = 0
     for path in paths:

@@ -38,8 +38,8 @@ from dragoman.streaming.ids import Ids
 __all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
 
 
-_PREFIX = re.compile(r"^(?:functions\.|default_api[.:])")
-"""The namespaces that models were trained to call tools in (OpenAI's, Gemini's)."""
+_PREFIX, _SUFFIX = re.compile(r"^(?:functions\.|default_api[.:])"), re.compile(r"(?s)(?:<\|.*|:\d+)$")
+"""The namespaces that models were trained to call tools in (OpenAI's, Gemini's); their tokens, a call's number (Kimi)."""
 
 
 class Sink(Protocol):
@@ -290,7 +290,7 @@ class ToolCallAssembler:
         name = name.strip()
         if name in self._tools:
             return name
-        bare = name.partition("<|")[0].strip()
+        bare = _SUFFIX.sub("", name).strip()
         for candidate in (bare, _PREFIX.sub("", name), _PREFIX.sub("", bare)):
             if candidate in self._tools:
                 return candidate

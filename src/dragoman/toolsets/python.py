@@ -66,7 +66,7 @@ class PythonToolset:
                 return outcome_of(await bound())
             value = await self._in_thread(bound)
             return outcome_of(await value if inspect.isawaitable(value) else value)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             _log.info("the tool %s of %s failed: %s", name, self.name, type(error).__name__)
             return failed(f"The tool failed: {type(error).__name__}: {error}"[:_LONGEST])
 
