@@ -18,7 +18,8 @@ The rules (design/requests.md, 2), each switched by what the target's dialect an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -227,12 +228,7 @@ class _Arranger:
 
     def _pair(self) -> None:
         """Gives each call its answer, in the user's turn that follows."""
-        results = [
-            (at, placed)
-            for at, turn in enumerate(self._turns)
-            for placed in turn.parts
-            if isinstance(placed.part, q.ToolResult)
-        ]
+        results = _Results(self._turns)
         answered: list[Turn] = []
         for at, turn in enumerate(self._turns):
             answered.append(turn)
@@ -242,35 +238,19 @@ class _Arranger:
             for number, placed in enumerate(turn.parts):
                 if not isinstance(placed.part, q.ToolCall):
                     continue
-                found = next((entry for entry in results if self._belongs(entry, placed.part, at)), None)
-                if found is not None:
-                    results.remove(found)
-                    self._turns[found[0]].parts.remove(found[1])
+                result = results.take(placed.part, at)
                 call = msgspec.structs.replace(placed.part, id=self._id(placed.part))
                 turn.parts[number] = Placed(call, placed.path)
-                answers.append(self._answer(call, found[1] if found else None, placed.path))
+                answers.append(self._answer(call, result, placed.path))
             following = self._turns[at + 1] if at + 1 < len(self._turns) else None
             if following is None or following.role is not q.Role.USER:
                 following = Turn(role=q.Role.USER)
                 answered.append(following)
             following.answers = answers
             following.parts[:0] = self._asides(answers)
+        for turn in answered:
+            turn.parts = [placed for placed in turn.parts if id(placed) not in results.taken]
         self._turns = answered
-
-    def _belongs(self, result: tuple[int, Placed], call: q.ToolCall, at: int) -> bool:
-        """Whether the result is that of this call in turn ``at``.
-
-        The id decides, and of calls with the same id the latest before the result has it. Without an
-        id, as in gemini histories, the name and the order do, in the turns that follow the call.
-        """
-        where, part = result[0], result[1].part
-        if where <= at or not isinstance(part, q.ToolResult):
-            return False
-        between = self._turns[at + 1 : where]
-        if not (part.id and call.id):
-            return part.name in (None, call.name) and all(turn.role is not q.Role.ASSISTANT for turn in between)
-        others = (placed.part for turn in between for placed in turn.parts)
-        return part.id == call.id and not any(isinstance(one, q.ToolCall) and one.id == call.id for one in others)
 
     def _answer(self, call: q.ToolCall, placed: Placed | None, path: str) -> Answer:
         if placed is None or not isinstance(placed.part, q.ToolResult):
@@ -350,6 +330,55 @@ class _Arranger:
             parts[-1] = Placed(text, parts[-1].path)
 
 
+class _Results:
+    """The results of a history, for the calls to take, in the order of the calls.
+
+    The id decides, and of calls with the same id the latest before the result has it. Without an
+    id, as in gemini histories, the name and the order do, in the turns that follow the call.
+    """
+
+    def __init__(self, turns: list[Turn]) -> None:
+        self.taken: set[int] = set()
+        """The identities of those that belong to a call."""
+        self._turns = turns
+        self._own: dict[tuple[int, str], deque[Placed]] = defaultdict(deque)  # by turn and id of the call
+        self._loose: dict[tuple[int, bool], list[tuple[str | None, Placed]]] = defaultdict(list)
+        """Names and results without a call that has their id: by their turn, and whether they have one."""
+        latest: dict[str, int] = {}
+        for at, turn in enumerate(turns):
+            calls = []
+            for placed in turn.parts:
+                if isinstance(part := placed.part, q.ToolCall):
+                    calls.append(part.id)
+                elif isinstance(part, q.ToolResult) and part.id and part.id in latest:
+                    self._own[latest[part.id], part.id].append(placed)
+                elif isinstance(part, q.ToolResult):
+                    self._loose[at, bool(part.id)].append((part.name, placed))
+            latest.update(dict.fromkeys(calls, at))
+
+    def take(self, call: q.ToolCall, at: int) -> Placed | None:
+        """The result of this call, which stands in turn ``at``."""
+        found = None
+        if own := self._own.get((at, call.id)):
+            found = own.popleft()
+        for loose in self._following(call, at) if found is None else ():
+            place = next((place for place, (name, _) in enumerate(loose) if name in (None, call.name)), None)
+            if place is not None:
+                found = loose.pop(place)[1]
+                break
+        if found is not None:
+            self.taken.add(id(found))
+        return found
+
+    def _following(self, call: q.ToolCall, at: int) -> Iterator[list[tuple[str | None, Placed]]]:
+        """What may be of this call in the turns up to the assistant's next."""
+        for where in range(at + 1, len(self._turns)):
+            for known in (False,) if call.id else (False, True):
+                yield self._loose.get((where, known), [])
+            if self._turns[where].role is q.Role.ASSISTANT:
+                return
+
+
 def _said(text: str) -> Turn:
     return Turn(role=q.Role.USER, parts=[Placed(q.Text(text=text), "messages")])
 
@@ -361,4 +390,4 @@ def _calls_to_the_end(turn: Turn) -> None:
         return
     after: Iterable[Placed] = turn.parts[turn.parts.index(calls[0]) :]
     if not any(isinstance(placed.part, q.Reasoning | q.Native) for placed in after):
-        turn.parts = [placed for placed in turn.parts if placed not in calls] + calls
+        turn.parts = [placed for placed in turn.parts if not isinstance(placed.part, q.ToolCall)] + calls

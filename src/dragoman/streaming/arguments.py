@@ -257,7 +257,8 @@ class JSONArguments:
         self.size += len(text)
         self._state = state
         if self._mode is not _M.OPEN:
-            self._consider()
+            if state.whole or text.strip(_BLANKS):  # blanks decide nothing, and some models never end them
+                self._consider()
             return
         self._release(text)
         if state.whole:

@@ -54,9 +54,9 @@ class ThinkSplitter:
         """Pairs of (is it reasoning, text), without empty texts."""
         if self._state == "text":
             return [(False, text)] if text else []
-        self._held += text
         found: list[tuple[bool, str]] = []
-        if self._state == "start":
+        self._held += text
+        if self._state == "start" and not text.isspace():
             self._start(found)
         if self._state == "think":
             self._think(found)
