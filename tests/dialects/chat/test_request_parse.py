@@ -342,3 +342,45 @@ def test_a_new_effort_is_named_not_refused() -> None:
     request = parsed(reasoning_effort="colossal")
     assert request.reasoning is None
     assert request.unknown == ("reasoning_effort",)
+
+
+MARK = {"type": "ephemeral"}
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "system", "content": "x"},
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "x"}]},
+        {"role": "assistant", "content": "x"},
+        {"role": "assistant", "tool_calls": [CALL]},
+    ],
+)
+def test_a_cache_marker_of_a_message_is_one_of_its_last_part(message: JSON) -> None:
+    request = parsed(messages=[{**message, "cache_control": MARK}, {"role": "user", "content": "y"}])
+    assert getattr(request.messages[0].parts[-1], "cache", None) == MARK
+    assert request.unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ({"role": "system", "content": "x", "name": "n"}, "messages[0].name"),
+        ({"role": "user", "content": "x", "tool_call_id": "n"}, "messages[0].tool_call_id"),
+        ({"role": "assistant", "content": "x", "name": "n"}, "messages[0].name"),
+        ({"role": "assistant", "content": "x", "audio": {"id": "n"}}, "messages[0].audio"),
+        ({"role": "assistant", "content": None, "cache_control": MARK}, "messages[0].cache"),
+        (
+            {"role": "assistant", "tool_calls": [CALL], "extra_content": {"google": {"thought_signature": "c2ln"}}},
+            "messages[0].extra_content",
+        ),
+        (
+            {"role": "tool", "tool_call_id": "a", "content": [{"type": "refusal", "refusal": "no"}]},
+            "messages[0].parts[0].parts[0]",
+        ),
+    ],
+)
+def test_what_a_message_of_its_role_does_not_hold_is_named(message: JSON, place: str) -> None:
+    request = parsed(messages=[message, {"role": "user", "content": "y"}])
+    assert request.unknown == (place,)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from dragoman import jsontext
 from dragoman.canonical.aliases import original
 from dragoman.canonical.request import (
@@ -31,16 +33,19 @@ from dragoman.dialects.chat.wire import thought_signature
 from dragoman.dialects.openai_shapes import read_cache
 from dragoman.history import mended_arguments
 
-_MEMBERS = frozenset(
-    {
-        *("role", "content", "name", "refusal", "tool_calls", "function_call", "tool_call_id"),
-        *("reasoning_content", "reasoning", "reasoning_details", "extra_content"),
-        *("annotations", "images", "audio", "cache_control", "prompt_cache_breakpoint"),
-    }
-)
+_COMMON = frozenset({"role", "content", "cache_control", "prompt_cache_breakpoint"})
+_THOUGHT = frozenset({"reasoning_content", "reasoning", "reasoning_details", "extra_content"})
+_MEMBERS = {
+    "system": _COMMON,
+    "developer": _COMMON,
+    "user": _COMMON,
+    "assistant": _COMMON | _THOUGHT | {"refusal", "tool_calls", "function_call"},
+    "tool": _COMMON | {"name", "tool_call_id"},
+    "function": _COMMON | {"name"},
+}
+"""What has a canonical form, by the role; sounds, pictures and annotations of an answer have none in a history."""
 
-_UNHELD = ("annotations", "audio", "images")
-"""Members of an assistant's message that only the server that made them understands."""
+_RESULT_PARTS = Text | Image | Document | Audio
 
 
 def history_arguments(value: Any) -> str:
@@ -76,15 +81,14 @@ class HistoryReader:
         for number, message in enumerate(messages):
             where = f"messages[{number}]"
             role = need_object(message, where).get("role")
-            reader = readers.get(role) if isinstance(role, str) else None
-            if reader is None:
+            if not isinstance(role, str) or role not in readers:
                 raise refuse(f"expected one of {', '.join(readers)}", f"{where}.role")
             if role not in ("tool", "function"):
                 self._end_results()
             self.unknown += [
-                f"{self._place(role)}.{key}" for key, held in message.items() if key not in _MEMBERS and held
+                f"{self._place(role)}.{key}" for key, held in message.items() if key not in _MEMBERS[role] and held
             ]
-            reader(message, where)
+            readers[role](message, where)
         self._end_results()
         return tuple(self._messages)
 
@@ -99,14 +103,22 @@ class HistoryReader:
             self._results = []
 
     def _system(self, message: JSON, where: str) -> None:
-        self._messages.append(Message(Role(message["role"]), tuple(self._content(message, where))))
+        self._add(Role(message["role"]), self._content(message, where), message)
 
     def _user(self, message: JSON, where: str) -> None:
         if message.get("content") is None:
             raise refuse("missing", f"{where}.content")
-        if message.get("name"):
-            self.unknown.append(f"{self._place('user')}.name")
-        self._messages.append(Message(Role.USER, tuple(self._content(message, where))))
+        self._add(Role.USER, self._content(message, where), message)
+
+    def _add(self, role: Role, parts: list[Part], message: JSON) -> None:
+        """One more turn; a cache marker of the message's is one of its last part."""
+        if (cache := read_cache(message)) is not None:
+            last = parts[-1] if parts else None
+            if isinstance(last, Text | Image | Document | ToolCall):
+                parts[-1] = msgspec.structs.replace(last, cache=last.cache or cache)
+            else:
+                self.unknown.append(f"{self._place(role)}.cache")
+        self._messages.append(Message(role, tuple(parts)))
 
     def _content(self, message: JSON, where: str) -> list[Part]:
         return parse_content(message.get("content"), f"{where}.content")
@@ -122,7 +134,12 @@ class HistoryReader:
 
     def _result(self, message: JSON, where: str, id: str) -> None:
         content = self._content(message, where)
-        parts = tuple(part for part in content if isinstance(part, Text | Image | Document | Audio))
+        parts = tuple(part for part in content if isinstance(part, _RESULT_PARTS))
+        self.unknown += [
+            f"{self._place('tool')}.parts[{number}]"
+            for number, part in enumerate(content)
+            if not isinstance(part, _RESULT_PARTS)
+        ]
         name = message.get("name")
         name = name if isinstance(name, str) and name else None
         self._results.append(ToolResult(id=id, parts=parts, name=name, cache=read_cache(message)))
@@ -130,21 +147,22 @@ class HistoryReader:
     def _assistant(self, message: JSON, where: str) -> None:
         parts: list[Part] = [*_reasoning(message)]
         content = self._content(message, where)
-        if content and (signature := thought_signature(message.get("extra_content"))):
-            last = content[-1]
+        if signature := thought_signature(message.get("extra_content")):
+            last = content[-1] if content else None
             if isinstance(last, Text):
-                content[-1] = Text(text=last.text, cache=last.cache, signature=signature)
+                content[-1] = msgspec.structs.replace(last, signature=signature)
+            else:
+                self.unknown.append(f"{self._place('assistant')}.extra_content")
         parts += content
         if isinstance(refusal := message.get("refusal"), str) and refusal:
             parts.append(Refusal(text=refusal))
-        self.unknown += [f"{self._place('assistant')}.{name}" for name in _UNHELD if message.get(name)]
         calls = message.get("tool_calls")
         if calls is not None and not isinstance(calls, list):
             raise refuse("expected a list", f"{where}.tool_calls")
         parts += [_call(call, f"{where}.tool_calls[{number}]") for number, call in enumerate(calls or [])]
         if not calls and message.get("function_call"):
             parts.append(self._legacy_call(message["function_call"], where))
-        self._messages.append(Message(Role.ASSISTANT, tuple(parts)))
+        self._add(Role.ASSISTANT, parts, message)
 
     def _legacy_call(self, call: Any, where: str) -> ToolCall:
         call = need_object(call, f"{where}.function_call")

@@ -137,6 +137,6 @@ def _rest(request: q.Request, lose: Lose) -> JSON:
     elif request.service_tier is not None:
         lose("service_tier", f"messages has no tier {request.service_tier}")
     for name in _FORMLESS:
-        if getattr(request, name) not in (None, False):
+        if (value := getattr(request, name)) is not None and value is not False:
             lose(name, "messages has no such member")
     return body
