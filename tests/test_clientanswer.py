@@ -41,6 +41,12 @@ def test_blocks_without_a_form(client: str, event: e.Event, lost: str | None, st
     assert losses(client, event, streaming=streaming) == ({lost: 1} if lost else {})
 
 
+def test_blocks_of_several_answers() -> None:
+    assert losses("chat", e.InChoice(0, SEARCH), e.InChoice(1, SEARCH), streaming=True) == {
+        "a tool that the upstream ran": 2
+    }
+
+
 @pytest.mark.parametrize(("client", "lost"), [("chat", 1), ("gemini", 0)])
 def test_sources_without_an_address(client: str, lost: int) -> None:
     text = (e.TextStart(), e.TextDelta("So it says."), e.CitationAdded(BOOK), e.TextEnd())

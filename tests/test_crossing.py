@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dragoman import dialects, jsontext
 from dragoman.canonical import request as q
 from dragoman.canonical.opaque import Opaque
-from dragoman.crossing import cross, identities, rules
+from dragoman.crossing import cross, identities, lossy, rules
 from dragoman.dialects.contract import Crossing, Dialect, Facts
 from dragoman.exceptions import InvalidRequest
 from dragoman.names import ToolIdentity
@@ -37,6 +37,18 @@ def crossed(request: q.Request, target: Dialect) -> Crossing:
 
 
 # ------------------------------------------------------------------ what cannot cross
+
+
+@every_target
+def test_the_default_tier_asks_for_nothing(target: Dialect) -> None:
+    made = target.render_request(crossed(asked(service_tier="auto"), target), Facts())
+    assert made.losses == ()
+    assert "auto" not in jsontext.render(made.body).decode()
+
+
+def test_a_refusal_names_no_place_that_the_client_may_count_otherwise() -> None:
+    assert lossy([q.Loss("messages[3].parts[0].cache", "r")]).param is None
+    assert lossy([q.Loss("seed", "r"), q.Loss("messages[0].name", "r")]).param == "seed"
 
 
 @every_target

@@ -63,7 +63,8 @@ class ClientAnswer:
         """More of the answer. Raises ``LocalProtocolError`` for an illegal order."""
         if not events:
             return
-        for event in events:
+        for said in events:
+            event = said.event if type(said) is e.InChoice else said
             if type(event) in _MAY_BE_LOST and (what := self._lost(event)):
                 self.losses[what] = self.losses.get(what, 0) + 1
         last = events[-1]

@@ -99,6 +99,7 @@ class _Renamer:
             choice = q.ToolChoice(choice.mode, tuple(known))
         return msgspec.structs.replace(
             request,
+            service_tier=None if request.service_tier == "auto" else request.service_tier,  # everywhere the default
             tools=tuple(self._tool(tool) for tool in request.tools),
             tool_choice=choice,
             messages=tuple(self._message(message) for message in request.messages),
@@ -150,4 +151,6 @@ def lossy(losses: Sequence[q.Loss]) -> Error:
     told = [f"{loss.path} ({loss.reason})" for loss in losses[:_TOLD]]
     if len(losses) > _TOLD:
         told.append(f"{len(losses) - _TOLD} more")
-    return invalid_request(f"strict: the upstream cannot be given {'; '.join(told)}", losses[0].path)
+    path = losses[0].path
+    param = None if path.startswith("messages[") else path  # the client's own may be counted otherwise
+    return invalid_request(f"strict: the upstream cannot be given {'; '.join(told)}", param)

@@ -235,7 +235,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """One thing that a crossing left out or changed: its path in the client's body, and why."""
+    """One thing that a crossing left out or changed: its path, and why.
+
+    The path is one of the canonical request, as ``messages[0].parts[1].cache``: what stands in ``messages`` may be
+    counted otherwise in the client's own body.
+    """
 
     path: str
     reason: str

@@ -166,6 +166,9 @@ def test_citations_count_from_the_start_of_the_whole_content() -> None:
         e.TextEnd(),
         e.ReasoningStart(),
         e.ReasoningEnd(),
+        e.TextStart(refusal=True),
+        e.TextDelta("No."),  # stands in a member of its own
+        e.TextEnd(),
         e.TextStart(),
         e.TextDelta("World."),
         e.CitationAdded(e.Citation(url="https://e.org", title="E", start=0, end=6)),

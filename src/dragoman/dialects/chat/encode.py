@@ -29,6 +29,7 @@ from dragoman.streaming.freeform import InputWriter
 from dragoman.streaming.sse import frame
 
 _TAIL = b'},"finish_reason":null}]}\n\n'
+_REFUSAL = b'"refusal":'
 _DONE = frame(b"[DONE]")
 
 
@@ -109,7 +110,7 @@ class ChatEncoder(StreamEncoder):
 
     def text_start(self, event: e.TextStart) -> None:
         choice = self._opened(b'""')
-        choice.text = choice.lead + (b'"refusal":' if event.refusal else b'"content":')
+        choice.text = choice.lead + (_REFUSAL if event.refusal else b'"content":')
         choice.offset = choice.length
 
     def text_delta(self, event: e.TextDelta) -> None:
@@ -139,6 +140,8 @@ class ChatEncoder(StreamEncoder):
 
     def text_end(self, event: e.TextEnd) -> None:
         choice = self._choices[self.choice]
+        if choice.text.endswith(_REFUSAL):
+            choice.length = choice.offset  # annotations count the characters of the content
         extra = extra_content(event.signature)
         if extra is not None and not choice.signed:  # clients would join a second one to the first
             choice.signed = True

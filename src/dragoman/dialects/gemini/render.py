@@ -48,7 +48,7 @@ def render_request(crossing: Crossing, facts: Facts) -> UpstreamRequest:
         body["systemInstruction"] = {"parts": system}
     if tier := _TIERS.get(request.service_tier or ""):
         body["serviceTier"] = tier
-    elif request.service_tier not in (None, "", "auto"):
+    elif request.service_tier is not None:
         losses.append(q.Loss("service_tier", f"there is no tier {request.service_tier} here"))
     losses += (q.Loss(name, "it has no form here") for name in _FORMLESS if getattr(request, name) not in (None, {}))
     path = generate_path(request.model, stream=request.stream)

@@ -40,7 +40,7 @@ _CANONICAL = {
 }
 """This dialect's members, by the names that losses have in a crossing."""
 
-_TIERS = {"auto": "auto", "standard_only": "standard_only", "default": "standard_only", "standard": "standard_only"}
+_TIERS = {"standard_only": "standard_only", "default": "standard_only", "standard": "standard_only"}
 _LONGEST_USER = 256  # characters
 
 
