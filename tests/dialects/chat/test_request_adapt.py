@@ -41,10 +41,10 @@ def test_usage_is_asked_for_in_streams_where_the_upstream_can() -> None:
 
 
 def test_what_a_reasoning_model_refuses() -> None:
-    body = {**BODY, "max_tokens": 100, "temperature": 1, "top_p": None}
+    body = {**BODY, "max_tokens": 100, "temperature": 1, "top_p": None, "stop": ["x"]}
     request = adapt_request(body, parse_request(body), Facts(reasoning_model=True, max_output_tokens=60))
     assert request.body == {**BODY, "max_completion_tokens": 60}
-    assert {loss.path for loss in request.losses} == {"temperature", "max_completion_tokens"}
+    assert {loss.path for loss in request.losses} == {"temperature", "stop", "max_completion_tokens"}
 
 
 def test_the_history_gets_sound_arguments_and_its_own_ids() -> None:

@@ -41,10 +41,10 @@ def test_sampling_and_limits() -> None:
 
 
 def test_reasoning_models_refuse_sampling() -> None:
-    request = made(facts=Facts(reasoning_model=True), temperature=0.5, max_output_tokens=100)
+    request = made(facts=Facts(reasoning_model=True), temperature=0.5, stop=("x",), max_output_tokens=100)
     assert request.body["max_completion_tokens"] == 100
-    assert not {"temperature", "max_tokens"} & set(request.body)
-    assert lost(request) == {"temperature"}
+    assert not {"temperature", "stop", "max_tokens"} & set(request.body)
+    assert lost(request) == {"temperature", "stop"}
 
 
 def test_the_upstreams_limit_is_the_cap() -> None:

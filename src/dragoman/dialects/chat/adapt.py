@@ -9,15 +9,9 @@ from dragoman.canonical.request import Loss, Request
 from dragoman.dialects.chat.endpoints import UPSTREAM_PATH
 from dragoman.dialects.chat.history import history_arguments
 from dragoman.dialects.chat.parts import JSON
-from dragoman.dialects.chat.render import tell
+from dragoman.dialects.chat.render import REFUSED, tell
 from dragoman.dialects.contract import Facts, UpstreamRequest
 from dragoman.structured import instruction
-
-_SAMPLING = (
-    *("temperature", "top_p", "presence_penalty", "frequency_penalty"),
-    *("logprobs", "top_logprobs", "logit_bias"),
-)
-"""What OpenAI's reasoning models refuse."""
 
 
 def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest:
@@ -29,7 +23,7 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
     if facts.reasoning_model:
         if (limit := adapted.pop("max_tokens", None)) is not None:
             adapted.setdefault("max_completion_tokens", limit)
-        for name in _SAMPLING:
+        for name in REFUSED:
             if adapted.pop(name, None) is not None:
                 losses.append(Loss(name, "refused by reasoning models"))
     if facts.max_output_tokens is not None:

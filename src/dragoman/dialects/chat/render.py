@@ -24,6 +24,8 @@ from dragoman.exceptions import InvalidRequest
 from dragoman.structured import JSON_ONLY, instruction
 
 _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs")
+REFUSED = (*_SAMPLING, "logit_bias", "stop")
+"""What OpenAI's reasoning models refuse (protocols/openai.md)."""
 _FORMLESS = {
     "top_k": "no parameter of chat completions",
     "metadata": "chat completions take it for stored answers only",
@@ -94,7 +96,9 @@ def _render_sampling(body: JSON, request: Request, facts: Facts, losses: list[Lo
 def _render_options(body: JSON, request: Request, facts: Facts, losses: list[Loss]) -> None:
     if request.choices > 1:
         body["n"] = request.choices
-    if request.stop:
+    if request.stop and facts.reasoning_model:
+        losses.append(Loss("stop", "refused by reasoning models"))
+    elif request.stop:
         body["stop"] = list(request.stop)
     for name in ("seed", "verbosity", "user"):
         if (value := getattr(request, name)) is not None:
