@@ -23,7 +23,15 @@ _FENCE = re.compile(
 )
 _LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (?P<title>.+)$", re.MULTILINE)
+_TABLE = re.compile(r"^\|.*\n\|(?: -+ \|)+\n(?:\|.*\n)*", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]*`")
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table: its head, and its rows."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 class Block(msgspec.Struct, frozen=True, eq=False):
@@ -82,6 +90,22 @@ def prose(page: Path) -> str:
 def links(page: Path) -> list[str]:
     """The targets of the page's links."""
     return [link["target"] for link in _LINK.finditer(_CODE.sub("``", prose(page)))]
+
+
+def tables(text: str) -> list[Table]:
+    """The tables in a text, cell by cell."""
+    found = (list(map(_cells, match[0].splitlines())) for match in _TABLE.finditer(text))
+    return [Table(head, tuple(rows)) for head, _, *rows in found]
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in line.strip().strip("|").split("|"))
+
+
+def sections(page: Path, title: str) -> list[str]:
+    """What stands under the headings with this title, up to the next heading."""
+    _, *rest = re.split(rf"^#+ {re.escape(title)}\n", page.read_text("utf-8"), flags=re.MULTILINE)
+    return [re.split(r"^#", text, maxsplit=1, flags=re.MULTILINE)[0] for text in rest]
 
 
 def anchors(page: Path) -> set[str]:

@@ -48,7 +48,11 @@ def test_the_limit_of_the_upstream_is_told() -> None:
 def test_sampling() -> None:
     body = body_of(temperature=1.5, top_p=0.9, top_k=5, stop=("END", " "), user="u", service_tier="default")
     assert (body["temperature"], body["top_p"], body["top_k"]) == (1, 0.9, 5)
-    assert (body["stop_sequences"], body["metadata"], body["service_tier"]) == (["END"], {"user_id": "u"}, "standard_only")
+    assert (body["stop_sequences"], body["metadata"], body["service_tier"]) == (
+        ["END"],
+        {"user_id": "u"},
+        "standard_only",
+    )
 
 
 @pytest.mark.parametrize(
