@@ -206,13 +206,15 @@ class AnswerAssembler:
         """More argument text for the call at this index."""
         self.call(CallFragment(index=index, arguments=arguments, kind=kind))
 
-    def end_call(self, fragment: CallFragment) -> None:
+    def end_call(self, fragment: CallFragment, *, over: bool = True) -> None:
         """The upstream says that the call of these keys is over; ``arguments`` is a snapshot of all of them.
+
+        Not ``over``: it is all that comes, and a limit may have cut it.
 
         Deltas win over the snapshot, which supplies what they did not bring. A call that is not
         known yet is opened, so a snapshot alone is a call.
         """
-        self._now.calls.end(fragment)
+        self._now.calls.end(fragment, over=over)
 
     def whole_call(self, fragment: CallFragment) -> None:
         """A call of its own in one piece, whatever else looks like it (gemini)."""

@@ -105,8 +105,8 @@ class ToolCallAssembler:
         self._apply(call, fragment)
         self._release(call)
 
-    def end(self, fragment: CallFragment) -> None:
-        """The upstream says that this call is over; the fragment's arguments are a snapshot of all of it."""
+    def end(self, fragment: CallFragment, *, over: bool = True) -> None:
+        """The fragment's arguments are a snapshot of all of a call, which the upstream says is ``over``."""
         header = msgspec.structs.replace(fragment, arguments=None)
         call = self._exact(header)
         if call is None or self._begins_another(call, header):
@@ -117,7 +117,7 @@ class ToolCallAssembler:
         if fragment.arguments is not None:
             call.arguments.supply(fragment.arguments)
             self._demand_room(call)
-        call.ended = True
+        call.ended |= over
         self._release(call)
 
     def whole(self, fragment: CallFragment) -> None:

@@ -89,6 +89,7 @@ class Contents:
         if item.phase is not None and not any(part.pieces for part in item.parts.values()):
             native = {**(native or {}), "phase": item.phase}
         part = item.part(kind, number)
+        text = part.begun(text)
         part.pieces.append(text)
         key = (item.number, kind, item.newest[kind])
         self.answer.text(text, key, refusal=kind == REFUSAL, native=native, item_id=item.given_id)
@@ -113,6 +114,7 @@ class Contents:
         latest = item.newest.get(kind)
         part = item.part(kind, number)
         begins = (latest != item.newest[kind] or not part.pieces) and self._told(item, kind)
+        text = part.begun(text)
         part.pieces.append(text)
         self.answer.reasoning(
             PARAGRAPH + text if begins else text,
@@ -125,6 +127,7 @@ class Contents:
     def supply(self, item: Item, kind: str, number: int | None, whole: str, logprobs: Any = None) -> None:
         """A snapshot of one text."""
         part = item.part(kind, number)
+        part.early = ""
         rest = remainder("".join(part.pieces), whole)
         if rest is None:
             if whole:
@@ -194,21 +197,23 @@ class Contents:
             return
         if self._bare:
             self._tell_bare()
-        item.streamed = True
+        if not item.streamed:
+            item.streamed, early = True, item.arguments
+            self.call_delta(item, early)  # what the start held counts; a repetition of it is found out
         if item.header:
             self.answer.go_on(item.number, kind_of(item), text)
         else:
             item.held.append(text)
 
-    def end_call(self, item: Item) -> None:
-        """The call is over, with the latest snapshot of its arguments."""
+    def end_call(self, item: Item, *, over: bool = True) -> None:
+        """No more comes of a call than the latest snapshot of its arguments; ``over``: it is whole."""
         if item.done:
             return
         item.done = True
         self._tell_bare()
         # without a header the assembler still has to know of it: what was never named is dropped there
         held = "".join(item.held)
-        self.answer.end_call(self._fragment(item, arguments=item.arguments or held or None))
+        self.answer.end_call(self._fragment(item, arguments=item.arguments or held or None), over=over)
 
     def _fragment(self, item: Item, arguments: str | None = None, header: JSON | None = None) -> CallFragment:
         known = header or {}
@@ -236,6 +241,15 @@ class Contents:
         if item.family == CALL:
             self.call_header(item, raw)
             item.arguments = item.arguments or delta_of(raw.get(CLIENT_CALLS[item.kind]))
+        elif item.family == MESSAGE:
+            for number, part in enumerate(list_of(raw.get("content"))):
+                if isinstance(part, dict) and (kind := self.part_kind(item, part)):
+                    self.part_begins(item, kind, number, part)
+
+    def part_begins(self, item: Item, kind: str, number: int | None, raw: JSON) -> None:
+        """A part begins; what it already holds is the beginning of its text (design/streams.md, 10)."""
+        if early := delta_of(raw.get("text") or raw.get("refusal")):
+            item.part(kind, number).early = early
 
     def done(self, item: Item, raw: JSON) -> None:
         """An item is over: ``raw`` is all of it. The same item may be told to be over several times."""
@@ -249,7 +263,7 @@ class Contents:
             case "call":
                 self.call_header(item, raw)
                 item.arguments = delta_of(raw.get(CLIENT_CALLS[item.kind])) or item.arguments
-                self.end_call(item)
+                self.end_call(item, over=raw.get("status") != "incomplete")
             case "tool" if not item.done:
                 self._tool_done(raw)
             case "other" if not item.done:
@@ -265,11 +279,8 @@ class Contents:
                 self.supply(item, kind, number, part.early)
         if item.family in (MESSAGE, REASONING) and item.early is not None:
             self.done(item, {**item.early, "encrypted_content": None})
-        elif item.family == CALL and not item.header:
-            self.end_call(item)
-        elif item.family == CALL and not item.streamed and item.arguments:
-            self._tell_bare()
-            self.answer.call(self._fragment(item, arguments=item.arguments))
+        elif item.family == CALL:
+            self.end_call(item, over=not item.header)
         elif item.family in (TOOL, OTHER):
             self.answer.lose(f"output item of type {item.kind or 'unknown'} that was never done")
 

@@ -178,6 +178,7 @@ class ResponsesDecoder:
         item = self._items.of_event(CALL, data)
         if not item.kind:
             item.kind = "custom_tool_call" if "custom" in str(data["type"]) else "function_call"
+        item.name = item.name or text_of(data.get("name"))
         return item
 
     def _summary_part(self, data: JSON, *, done: bool) -> None:
@@ -203,7 +204,8 @@ class ResponsesDecoder:
             return
         if number is None and item.newest.get(kind) is not None:
             number = item.newest[kind] + 1
-        item.part(kind, number).early = delta_of(raw.get("text") or raw.get("refusal"))
+        item.part(kind, number)
+        self._contents.part_begins(item, kind, number, raw)
 
     def _annotation(self, data: JSON) -> None:
         item = self._items.of_event(MESSAGE, data)
@@ -234,17 +236,23 @@ class ResponsesDecoder:
     def _terminal(self, data: JSON) -> None:
         self._envelope(data)
         response = object_of(data.get("response"))
-        status = str(response.get("status") or "")
-        if status not in wire.STATUSES:
-            status = wire.TERMINAL.get(data["type"], "" if status in ("queued", "in_progress") else "completed")
-        for item, raw in self._items.of_output(list_of(response.get("output"))):
+        for item, raw in self._items.of_output(self._output(response)):
             self._contents.done(item, raw)
         self._leave_items()
         self._over = True
         usage = object_of(response.get("usage"))
         if usage:
             self._answer.usage(read_usage(usage), usage)
-        self._end(status, response)
+        self._end(_status(data["type"], response.get("status")), response)
+
+    def _output(self, response: JSON) -> list[Any]:
+        """The final items. Where there are none of any kind, a text may stand in their place."""
+        output = response.get("output")
+        text = text_of(output) or text_of(response.get("output_text"))
+        if list_of(output) or self._items.all or text is None:
+            return list_of(output)
+        self._answer.quirk("output-is-text")
+        return [{"type": MESSAGE, "content": text}]
 
     def _end(self, status: str, response: JSON) -> None:
         native = _own(response)
@@ -296,6 +304,12 @@ class ResponsesDecoder:
         "ping": lambda self, data: None,
         **dict.fromkeys(wire.TERMINAL, _terminal),
     }
+
+
+def _status(event: str, told: Any) -> str:
+    """How the response ends, by the terminal event or by its status: the stronger word counts (design/streams.md, 6)."""
+    words = [word for word in (wire.TERMINAL.get(event), told) if word in wire.STATUSES]
+    return max(words, key=wire.STATUSES.index, default="" if told in ("queued", "in_progress") else "completed")
 
 
 def _own(response: JSON) -> JSON:

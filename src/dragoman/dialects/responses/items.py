@@ -28,7 +28,13 @@ class Part:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.early = ""
+        """What its start held: the whole text where nothing else comes, else the beginning of it."""
         self.citations: list[Any] = []
+
+    def begun(self, text: str) -> str:
+        """The first text of the part, behind what its start held already; any other as it is."""
+        early, self.early = self.early, ""
+        return text if self.pieces else early + text
 
 
 class Item:

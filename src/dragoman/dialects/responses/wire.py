@@ -140,12 +140,14 @@ TERMINAL = {
     "response.failed": "failed",
     "response.cancelled": "cancelled",
 }
-STATUSES = frozenset(TERMINAL.values())
+STATUSES = ("completed", "incomplete", "cancelled", "failed")
+"""How a response ends; what is told later here is the stronger word."""
 
 QUIRKS = {
     "args-before-item": "a call's arguments came before its item was added",
     "item-added-twice": "an output item was added twice",
     "item-id-rotates": "the id of an output item changed from event to event",
+    "output-is-text": "the output was a text, or stood in output_text alone, in place of items",
     "snapshot-differs": "a snapshot told another text than its deltas; the deltas stay",
 }
 """Oddities of servers that the decoder repairs: slug and sentence."""
