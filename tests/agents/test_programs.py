@@ -197,8 +197,8 @@ def test_opencode_does_not_compact_by_itself(tmp_path: Path) -> None:
 )
 def test_it_asks_in_another_dialect(tmp_path: Path, agent: str, dialect: str) -> None:
     with serving(saying("Two notes.")) as server:
-        stage = Stage(tmp_path, server.address, models={"fast": [MODEL]})
-        printed = launch(stage, agent, "Read the notes.", options=("--dialect", dialect, "--model", "fast"))
+        stage = Stage(tmp_path, server.address)
+        printed = launch(stage, agent, "Read the notes.", options=("--dialect", dialect))
     assert "Two notes." in printed
     assert {(one["client"], one["upstream"], one["status"]) for one in stage.requests()} == {(dialect, MODEL, 200)}
 

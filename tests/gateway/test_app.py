@@ -77,10 +77,12 @@ async def test_every_route_of_every_dialect_is_served(lab: Lab, dialect: str) ->
         assert lab.log[-1]["client"] == dialect
 
 
-async def test_a_model_in_the_path_may_hold_slashes(lab: Lab) -> None:
+@pytest.mark.parametrize("collection", ["models/", ""])
+async def test_a_model_in_the_path_may_hold_slashes(lab: Lab, collection: str) -> None:
+    """Vercel's AI SDK leaves the collection out before such a name."""
     gateway = lab.gateway(up=ScriptedAnswer([say("hi"), DONE]))
     body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
-    call = Call("POST", "/v1beta/models/up/org/m:8b:streamGenerateContent", body, query="alt=sse")
+    call = Call("POST", f"/v1beta/{collection}up/org/m:8b:streamGenerateContent", body, query="alt=sse")
     await call.answered(gateway)
     assert call.status == 200
     assert lab.upstreams["up"].seen[0].body["model"] == "org/m:8b"

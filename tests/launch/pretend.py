@@ -51,7 +51,8 @@ class Asking:
 
     def gemini(self, model: str) -> tuple[str, Any, dict[str, str]]:
         body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
-        return f"/models/{model}:generateContent", body, {"x-goog-api-key": self.key}
+        place = model if "/" in model else f"models/{model}"  # as Vercel's AI SDK does
+        return f"/{place}:generateContent", body, {"x-goog-api-key": self.key}
 
     def bearer(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.key}"}

@@ -71,7 +71,9 @@ class RouteTable:
         return next((dialect for dialect in self._dialects if dialect.name == _DEFAULT), self._dialects[0])
 
 
-_HOLES = {"{model}": "(?P<model>.+)", "{id}": "(?P<id>[^/]+)"}
+_MODEL = "(?P<model>.+)"
+_HOLES = {"models/{model}": f"(?:models/)?{_MODEL}", "{model}": _MODEL, "{id}": "(?P<id>[^/]+)"}
+"""Vercel's AI SDK leaves the collection out before a name that holds a slash."""
 
 
 def _pattern(path: str) -> re.Pattern[str]:
