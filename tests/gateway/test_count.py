@@ -83,12 +83,23 @@ async def test_for_other_upstreams_it_is_estimated_here(
     assert lab.log[-1]["upstream"] == "up/m"
 
 
-@pytest.mark.parametrize("status", [404, 405, 501])
-async def test_a_server_without_a_counter_is_no_obstacle(lab: Lab, status: int) -> None:
-    gateway = lab.gateway(up=counted(b'{"detail": "Not Found"}', status), dialect="messages")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(counted(b'{"detail": "Not Found"}', status) for status in (404, 405, 501)),
+        counted(b"<html>"),
+        counted(b""),
+        counted(b'{"x": "' + b"x" * (2 << 20)),
+        counted(b'{"type": "message", "content": [], "usage": {"input_tokens": 1}}'),
+        *(counted(b'{"input_tokens": %b}' % told) for told in (b"null", b"-1", b'"12"', b"true", b"1.5")),
+    ],
+)
+async def test_a_server_without_a_counter_is_no_obstacle(lab: Lab, answer: ScriptedAnswer) -> None:
+    gateway = lab.gateway(up=answer, dialect="messages")
     call = await Call("POST", COUNT, messages()).answered(gateway)
     assert (call.status, lab.asked("up")) == (200, 1)
     assert call.json["input_tokens"] > 5
+    assert answer.closed
 
 
 @pytest.mark.parametrize(
@@ -96,9 +107,8 @@ async def test_a_server_without_a_counter_is_no_obstacle(lab: Lab, status: int) 
     [
         (counted(b'{"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}', 429), 429),
         (counted(b"no key sk-upstream-secret", 400), 400),
-        (counted(b"no", 401), 502),
-        (counted(b"<html>"), 502),
-        (counted(b'{"x": "' + b"x" * (2 << 20)), 502),
+        (counted(b"no", 302), 502),
+        (counted(b'{"type": "error", "error": {"type": "overloaded_error", "message": "no"}}'), 503),
     ],
 )
 async def test_a_count_that_fails(lab: Lab, answer: ScriptedAnswer, status: int) -> None:
@@ -106,6 +116,13 @@ async def test_a_count_that_fails(lab: Lab, answer: ScriptedAnswer, status: int)
     assert (call.status, call.json["type"]) == (status, "error")
     assert "secret" not in call.message
     assert answer.closed
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_the_gateways_key_is_refused_in_the_usual_words(lab: Lab, status: int) -> None:
+    call = await Call("POST", COUNT, messages()).answered(lab.gateway(up=counted(b"no", status), dialect="messages"))
+    assert call.status == 502
+    assert "refused the gateway's own key" in call.message
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """Counting tokens: asked of an upstream of the client's own dialect, else estimated here; never refused.
 
-Servers that only speak a dialect in part have no counter: what they say to that is no answer.
+Servers that only speak a dialect in part have no counter: what they say to that is no answer, nor is anything but a
+count in an answer that claims success.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import quote
 
 import msgspec
@@ -15,8 +16,10 @@ import msgspec
 from dragoman import counting, jsontext
 from dragoman.canonical.errors import Error, ErrorKind, invalid_request
 from dragoman.canonical.request import Request
-from dragoman.dialects.contract import UpstreamRequest
+from dragoman.dialects.contract import Dialect, UpstreamRequest
+from dragoman.dialects.error_shapes import is_bare_error
 from dragoman.exceptions import InvalidRequest
+from dragoman.failures import accounted
 from dragoman.gateway.client import ClientRequest
 from dragoman.gateway.routes import Match
 from dragoman.gateway.turn import Service
@@ -103,15 +106,23 @@ async def _by_upstream(
     except TimeoutError:
         message = f"the upstream {service.name!r} did not count in {service.timeouts.first_event:g} s"
         raise InvalidRequest(Error(kind=ErrorKind.UPSTREAM_TIMEOUT, message=message)) from None
-    if status == 200 and isinstance(answer, dict):
+    if status == 200 and _is_count(answer, service.dialect):
         return answer
-    if status in _NO_COUNTER:
+    if status in _NO_COUNTER or (status == 200 and not (isinstance(answer, dict) and is_bare_error(answer))):
         return None
-    error = service.dialect.parse_error(status, answer)
-    if status < 400 or status in (401, 403):
+    error = accounted(service.dialect.parse_error(status if status != 200 else 0, answer), service.dialect.name)
+    if 200 < status < 400:
         message = f"the upstream {service.name!r} does not count for this gateway (HTTP {status})"
         error = Error(kind=ErrorKind.BAD_UPSTREAM, message=message)
     raise InvalidRequest(scrubbed_error(error, [secret.reveal() for secret in service.secrets]))
+
+
+def _is_count(answer: Any, dialect: Dialect) -> TypeGuard[JSON]:
+    """Whether it holds what a counter of this dialect tells: whole numbers from 0 up."""
+    if not isinstance(answer, dict) or dialect.render_count is None:
+        return False
+    numbers: list[Any] = [answer.get(name) for name, form in dialect.render_count(0).items() if form == 0]
+    return all(type(number) in (int, float) and number >= 0 and number % 1 == 0 for number in numbers)
 
 
 def _request(service: Service, match: Match, body: JSON, request: Request, client: ClientRequest) -> UpstreamRequest:
