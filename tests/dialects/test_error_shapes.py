@@ -28,6 +28,14 @@ FORMS: list[tuple[int, Any, ErrorKind, str]] = [
     (0, {"error": {"message": "broke", "code": "429"}}, K.RATE_LIMIT, "broke"),
     (502, "<html><head><title>Bad  Gateway</title></head></html>", K.BAD_UPSTREAM, "Bad Gateway"),
     (502, "<p>broke</p>", K.BAD_UPSTREAM, "the upstream answered 502 with an HTML or XML page"),
+    (500, {"Message": "broke"}, K.SERVER, "broke"),
+    (500, {"error_code": 18, "error_msg": "broke"}, K.SERVER, "broke"),
+    (500, {"err": "broke"}, K.SERVER, "broke"),
+    (500, {"fault": {"faultstring": "broke"}}, K.SERVER, "broke"),
+    (500, {"base_resp": {"status_code": 1, "status_msg": "broke"}}, K.SERVER, "broke"),
+    (500, {"error": {"type": "x", "details": "broke"}}, K.SERVER, "broke"),
+    (400, {"error": "invalid", "error_description": "broke"}, K.INVALID_REQUEST, "broke"),
+    (0, {"statusCode": 429, "message": "broke"}, K.RATE_LIMIT, "broke"),
     (500, {"error": {"trace": 7}}, K.SERVER, "server"),
     (500, None, K.SERVER, "server"),
 ]
@@ -55,6 +63,18 @@ IN_STREAMS = [
     (b'{"object":"error","message":"broke","code":404}', K.NOT_FOUND),
     (b'{"error":"broke"}', K.SERVER),
     (b'[{"error":{"message":"broke"}}]', K.SERVER),
+    (b'{"message":"broke"}', K.SERVER),
+    (b'{"Message":"broke"}', K.SERVER),
+    (b'{"err":"broke"}', K.SERVER),
+    (b'{"statusCode":400,"message":"broke"}', K.INVALID_REQUEST),
+    (b'{"error_code":18,"error_msg":"broke"}', K.SERVER),
+    (b'{"type":"exception","message":"broke"}', K.SERVER),
+    (b'{"type":"error","message":"broke"}', K.SERVER),
+    (b'{"__type":"com.x#ThrottlingException","message":"broke"}', K.RATE_LIMIT),
+    (b'{"fault":{"faultstring":"broke"}}', K.SERVER),
+    (b'{"response":{"error":{"message":"broke"}}}', K.SERVER),
+    (b'{"base_resp":{"status_code":1,"status_msg":"broke"}}', K.SERVER),
+    (b'{"error":"invalid","error_description":"broke"}', K.SERVER),
 ]
 
 
@@ -82,3 +102,24 @@ def test_an_event_that_is_called_an_error_is_one(upstream: str, data: bytes) -> 
     exchange.receive_data(b"event: error\ndata: %b\n\n" % data)
     assert exchange.error is not None
     assert (exchange.error.kind, exchange.error.message) == (K.SERVER, "broke")
+
+
+@pytest.mark.parametrize("upstream", dialects.names())
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"type":"ping"}',
+        b'{"message":""}',
+        b'{"type":"status","message":"working"}',
+        b'{"id":"x","message":"searching","step":1}',
+        b'{"x_groq":{"id":"r"}}',
+        b'{"base_resp":{"status_code":0,"status_msg":"ok"}}',
+        b'{"error":null,"errors":[]}',
+    ],
+)
+def test_what_servers_say_besides_is_no_error(upstream: str, data: bytes) -> None:
+    exchange = Exchange(dialects.get("chat"), dialects.get(upstream), seed="s", now=0)
+    exchange.begin(streaming=True)
+    exchange.receive_head(200, {})
+    exchange.receive_data(b"data: " + data + b"\n\n")
+    assert exchange.error is None

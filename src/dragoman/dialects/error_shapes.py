@@ -75,11 +75,23 @@ _GENERIC: dict[str, ErrorKind] = {
 }
 """Words that count only where no status tells more: OpenAI's 401 is an ``invalid_request_error`` too."""
 
-_SAYING = ("message", "msg", "detail", "status_msg", "error_description", "error_message", "reason", "title")
-"""Members that hold what an error says."""
+_SAYING = (
+    *("message", "msg", "detail", "details", "status_msg", "error_description", "error_message", "error_msg"),
+    *("faultstring", "reason", "title"),
+)
+"""Members that hold what an error says, however they are spelled (``_respelled``)."""
 
-_PLAIN = ("message", "msg", "error_message")
-"""Those of them that are common enough beside a code to tell an error from anything else."""
+_WRAPPING = ("error", "errors", "err", "fault", "exception", "base_resp")
+"""Members that hold the error itself, or the text of it."""
+
+_SURE = ("error", "errors", "err", "fault", "exception", "detail", "error_message", "error_msg")
+"""Members that only an error has."""
+
+_PLAIN = ("message", "msg")
+"""Members that tell an error from anything else beside a word that says so, or where nothing else is said."""
+
+_BESIDE = frozenset({*_PLAIN, "request_id", "trace_id", "timestamp"})
+"""What may stand beside a message that is all that an object says."""
 
 _SUCCESS = frozenset({"", "0", "ok", "success", "succeeded", "none"})
 _FAILED = frozenset({"error", "fail", "failed", "failure"})
@@ -100,10 +112,13 @@ def members_of(body: Any) -> dict[str, Any]:
         if isinstance(body, list):
             body = next((item for item in body if item), None)
             continue
-        inner = (body.get("error") or body.get("errors")) if isinstance(body, dict) else None
+        if not isinstance(body, dict):
+            break
+        body = _respelled(body)
+        inner = next((held for name in _WRAPPING if (held := body.get(name))), body.get("response"))
         if isinstance(inner, (dict, list)):
             body = inner
-        elif isinstance(inner, str) and inner.strip() and not text_of(body.get("message")):
+        elif isinstance(inner, str) and inner.strip() and not any(_said(body.get(name)) for name in _SAYING):
             return {**body, "message": inner}
         else:
             break
@@ -112,18 +127,28 @@ def members_of(body: Any) -> dict[str, Any]:
 
 def is_bare_error(value: dict[str, Any]) -> bool:
     """Whether an object that is no part of an answer is an error of another API: FastAPI's, AWS's, a proxy's."""
-    if any(is_said(value.get(name)) for name in ("error", "errors", "detail")):
+    value = _respelled(value)
+    if any(is_said(value.get(name)) for name in _SURE) or has_failed_base(value):
+        return True
+    if isinstance(inner := value.get("response"), dict) and is_said(inner.get("error")):
         return True
     if not any(isinstance(said := value.get(name), (str, dict)) and said for name in _PLAIN):
         return False
-    status = value.get("status")
+    word, status = value.get("type"), value.get("status", value.get("status_code"))
     return (
-        "__type" in value
+        (isinstance(word, str) and word.lower().endswith(("error", "exception")))
         or value.get("object") == "error"
         or value.get("success") is False
         or _fails(value.get("code"))
         or (_fails(status) if isinstance(status, int) else isinstance(status, str) and status.lower() in _FAILED)
+        or value.keys() <= _BESIDE
     )
+
+
+def has_failed_base(value: dict[str, Any]) -> bool:
+    """Whether there is a ``base_resp`` (MiniMax) that tells of a failure."""
+    base = value.get("base_resp")
+    return isinstance(base, dict) and _respelled(base).get("status_code") not in (None, 0, "0", "")
 
 
 def is_said(error: Any) -> bool:
@@ -167,10 +192,11 @@ def text_of(value: Any) -> str:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
-def status_in(status: int, *words: str) -> int:
-    """The HTTP status, or the first word that is one; 0 where there is none."""
+def told_status(status: int, members: dict[str, Any]) -> int:
+    """The HTTP status, or the first member that is one; 0 where there is none."""
     if 400 <= status <= 599:
         return status
+    words = (text_of(members.get(name)) for name in ("code", "status_code", "status"))
     return next((int(word) for word in words if re.fullmatch("[45][0-9][0-9]", word)), 0)
 
 
@@ -190,6 +216,17 @@ def kind_of(status: int, words: tuple[str, ...], message: str) -> ErrorKind:
 def says_too_long(kind: ErrorKind, message: str) -> bool:
     """Whether an error of this kind tells that the request does not fit the model's context."""
     return kind in (_K.INVALID_REQUEST, _K.TOO_LARGE, _K.SERVER) and _TOO_LONG.search(message) is not None
+
+
+def _respelled(members: dict[str, Any]) -> dict[str, Any]:
+    """The members with their names in snake case (``statusCode``, ``Message``); AWS's ``__type`` is a code."""
+    exact = {name: value for name, value in members.items() if _spelled(name) == name}
+    return {**{_spelled(name): value for name, value in members.items()}, **exact}
+
+
+def _spelled(name: str) -> str:
+    plain = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return "code" if plain in ("__type", "_type") else plain
 
 
 def _fails(code: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.request import Loss, Request, Tool, ToolChoice
-from dragoman.dialects.error_shapes import kind_of, members_of, message_of, status_in, text_of
+from dragoman.dialects.error_shapes import kind_of, members_of, message_of, text_of, told_status
 from dragoman.history import History
 
 ORIGINS = ("chat", "responses")
@@ -57,10 +57,10 @@ def parse_error(status: int, body: Any, origin: str) -> Error:
     """
     members = members_of(body)
     message = message_of(members, status)
-    word, code = text_of(members.get("type")) or text_of(members.get("__type")), text_of(members.get("code"))
+    word, code = text_of(members.get("type")), text_of(members.get("code"))
     if word == "error":  # the flat error event of a responses stream: this is the event's type
         word = ""
-    status = status_in(status, code, text_of(members.get("status_code")), text_of(members.get("status")))
+    status = told_status(status, members)
     return Error(
         kind=kind_of(status, (code, word), message),
         message=message,

@@ -7,9 +7,8 @@ from typing import Any
 from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.dialects import openai_shapes
 from dragoman.dialects.chat.wire import NAME
-from dragoman.dialects.error_shapes import is_bare_error, is_said, message_of
+from dragoman.dialects.error_shapes import has_failed_base, is_bare_error, is_said, message_of
 
-_SIGNS = frozenset({"error", "type", "base_resp", "errors", "detail", "code", "status", "success", "__type"})
 render_error = openai_shapes.render_error
 status_of = openai_shapes.status_of
 
@@ -27,14 +26,11 @@ def error_in(value: dict[str, Any], event: str = "") -> Error | None:
     """
     if event == "error" or value.get("object") == "error":
         return parse_error(0, value)
-    if not _SIGNS.isdisjoint(value):
-        if is_said(value.get("error")) or (value.get("type") == "error" and not value.get("choices")):
-            return parse_error(0, value)
-        if event in ("", "message") and not (value.get("choices") or value.get("usage")) and is_bare_error(value):
-            return parse_error(0, value)
-        answer = value.get("base_resp")  # MiniMax; 0 is success
-        if isinstance(answer, dict) and answer.get("status_code") not in (None, 0, "0", ""):
-            return parse_error(0, answer)
+    if is_said(value.get("error")) or has_failed_base(value):
+        return parse_error(0, value)
+    empty = not (value.get("choices") or value.get("usage"))
+    if empty and (value.get("type") == "error" or (event in ("", "message") and is_bare_error(value))):
+        return parse_error(0, value)
     choices = value.get("choices")
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict):

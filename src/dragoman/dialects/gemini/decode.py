@@ -137,11 +137,13 @@ class Decoder:
                 self._value(item)
         elif isinstance(value, dict):
             self._chunk(value)
+        elif value is not None:
+            self._assembler.lose("an event that is no object")
 
     def _chunk(self, chunk: JSON) -> None:
-        if error := chunk.get("error"):
+        if chunk.get("error"):
             self._spoke = True
-            self._assembler.fail(parse_error(0, {"error": error} if isinstance(error, dict) else str(error)))
+            self._assembler.fail(parse_error(0, chunk))
             return
         candidates = chunk.get("candidates")
         if candidates is None and isinstance(inner := chunk.get("response"), dict):

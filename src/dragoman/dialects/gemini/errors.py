@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from dragoman.canonical.errors import STATUS, Error, ErrorKind
-from dragoman.dialects.error_shapes import kind_of, members_of, message_of, says_too_long, status_in, text_of
+from dragoman.dialects.error_shapes import kind_of, members_of, message_of, says_too_long, text_of, told_status
 from dragoman.dialects.gemini.wire import (
     JSON,
     KIND_STATUSES,
@@ -35,7 +35,7 @@ def parse_error(status: int, body: Any) -> Error:
     members = members_of(body)
     word = text_of(members.get("status")).upper()
     word = "" if word.isdigit() else word
-    code = _http_status(status, text_of(members.get("code")), word)
+    code = told_status(status, members) or STATUS_CODES.get(word, 0)
     details = [item for item in as_list(members.get("details")) if isinstance(item, dict)]
     reason = next((as_text(item.get("reason")) for item in details if item.get("reason")), "")
     message = message_of(members, status) or word.replace("_", " ").lower()
@@ -51,18 +51,12 @@ def parse_error(status: int, body: Any) -> Error:
     )
 
 
-def _http_status(status: int, code: str, word: str) -> int:
-    return status_in(status, code) or STATUS_CODES.get(word, 0)
-
-
 def _kind(code: int, word: str, reason: str, members: JSON, message: str) -> ErrorKind:
     if reason in ("API_KEY_INVALID", "API_KEY_EXPIRED"):  # these come as 400 INVALID_ARGUMENT
         return ErrorKind.AUTHENTICATION
     kind = STATUS_KINDS.get(word)
     if kind is None or (code and (kind is ErrorKind.SERVER or STATUS_CODES[word] // 100 != code // 100)):
-        return kind_of(
-            code, (text_of(members.get("code")), text_of(members.get("type") or members.get("__type")), word), message
-        )
+        return kind_of(code, (text_of(members.get("code")), text_of(members.get("type")), word), message)
     return ErrorKind.CONTEXT_LENGTH if says_too_long(kind, message) else kind
 
 

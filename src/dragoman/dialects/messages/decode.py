@@ -78,6 +78,8 @@ class MessagesDecoder:
                 self._event(item, record.event)
             elif record.event == "error":
                 self._assembler.fail(parse_error(0, item))
+            elif item is not None:
+                self._assembler.lose("an event that is no object")
         if isinstance(value, list):
             self.plain = None
 
@@ -127,11 +129,9 @@ class MessagesDecoder:
         """Corrupt JSON in mid-stream is an error, never an end (design/streams.md, 10)."""
         if record.event == "ping":
             return
-        if (said := error_said(record.event, record.data)) is not None:
-            self._assembler.fail(parse_error(0, said))
-            return
-        message = "the upstream sent malformed JSON in its stream"
-        self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message=message))
+        said = error_said(record.event, record.data)
+        malformed = Error(kind=ErrorKind.BAD_UPSTREAM, message="the upstream sent malformed JSON in its stream")
+        self._assembler.fail(malformed if said is None else parse_error(0, said))
 
     def _message_start(self, value: dict[str, Any]) -> None:
         message = value.get("message")

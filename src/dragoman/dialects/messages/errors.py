@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from dragoman.canonical.errors import Error, ErrorKind
-from dragoman.dialects.error_shapes import kind_of, members_of, message_of, says_too_long, status_in, text_of
+from dragoman.dialects.error_shapes import kind_of, members_of, message_of, says_too_long, text_of, told_status
 from dragoman.dialects.messages import wire
 
 _TOO_LONG = "prompt is too long"
@@ -20,11 +20,11 @@ _NUMBER = re.compile(r"\d{3,}")
 def parse_error(status: int, body: Any) -> Error:
     """The error in a body that came with this HTTP status (0 or 200 in a stream). Never raises."""
     members = members_of(body)
-    word, code = text_of(members.get("type")) or text_of(members.get("__type")), text_of(members.get("code"))
+    word, code = text_of(members.get("type")), text_of(members.get("code"))
     if word == "error":  # what the event is called, where its members are flat
         word = ""
     message = message_of(members, status)
-    status = status_in(status, code)
+    status = told_status(status, members)
     details = members.get("details")
     return Error(
         kind=_kind(status, word, code, message),
