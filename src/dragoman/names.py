@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -23,6 +23,8 @@ class ToolIdentity(msgspec.Struct, frozen=True):
     namespace: str | None = None
 
 
+_PREFIX, _SUFFIX = re.compile(r"^(?:functions\.|default_api[.:])"), re.compile(r"(?s)(?:<\|.*|:\d+)$")
+"""The namespaces that models were trained to call tools in (OpenAI's, Gemini's); their tokens, a call's number (Kimi)."""
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST = 8  # hex digits that tell aliases apart
 
@@ -75,3 +77,12 @@ class ToolNames:
         self._names[tool.name, tool.namespace] = name
         self.identities.setdefault(name, tool)
         return name
+
+
+def bare_name(name: str, tools: Collection[str]) -> str:
+    """The name without what servers leak into it, if only that is a declared tool's (design/streams.md, 3)."""
+    name = name.strip()
+    if name in tools:
+        return name
+    bare = _SUFFIX.sub("", name).strip()
+    return next((one for one in (bare, _PREFIX.sub("", name), _PREFIX.sub("", bare)) if one in tools), name)

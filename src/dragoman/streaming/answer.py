@@ -20,7 +20,7 @@ from dragoman.streaming.blocks import Passage, PassageKind
 from dragoman.streaming.context import DecodeContext, Notes
 from dragoman.streaming.finish import FinishRecord
 from dragoman.streaming.sequence import Sequencer, Tap
-from dragoman.streaming.toolcalls import CallFragment, ToolCallAssembler
+from dragoman.streaming.toolcalls import Call, CallFragment, ToolCallAssembler
 
 __all__ = ["AnswerAssembler", "DecodeContext"]
 
@@ -196,6 +196,11 @@ class AnswerAssembler:
         self._now.sequence.add(media)
 
     # ---- client tool calls
+
+    @property
+    def calls(self) -> list[Call]:
+        """The choice's calls as far as they were told."""
+        return self._now.calls.told
 
     def call(self, fragment: CallFragment) -> None:
         """A piece of a client tool call: header, continuation, or both."""

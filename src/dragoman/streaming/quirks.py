@@ -33,6 +33,7 @@ QUIRKS: dict[str, str] = {
     "name-late": "a call's arguments began before its name was known",
     "name-never": "a call never got a name, and was dropped",
     "name-repaired": "something beside the name leaked into a tool's name",
+    "snapshot-differs": "a snapshot told another text than its deltas; the deltas stay",
     "sse-comment-as-data": "a comment, or a word to keep the connection alive, was wrapped in a data field",
     "sse-double-data-prefix": "the data field's name was written twice",
     "sse-no-final-blank-line": "the last event had no blank line after it",

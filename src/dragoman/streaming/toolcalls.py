@@ -30,16 +30,13 @@ import msgspec
 from dragoman.canonical import aliases
 from dragoman.canonical.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from dragoman.exceptions import RemoteProtocolError
-from dragoman.names import ToolIdentity
+from dragoman.names import ToolIdentity, bare_name
 from dragoman.streaming.fragments import Call, CallFragment, read_fragment
 from dragoman.streaming.freeform import InputReader, InputWriter
 from dragoman.streaming.ids import Ids
+from dragoman.streaming.told import agree
 
 __all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
-
-
-_PREFIX, _SUFFIX = re.compile(r"^(?:functions\.|default_api[.:])"), re.compile(r"(?s)(?:<\|.*|:\d+)$")
-"""The namespaces that models were trained to call tools in (OpenAI's, Gemini's); their tokens, a call's number (Kimi)."""
 
 
 class Sink(Protocol):
@@ -92,6 +89,11 @@ class ToolCallAssembler:
         """Whether a call's arguments have begun and are not whole."""
         return any(call.arguments.open for call in self._calls if not call.finished)
 
+    @property
+    def told(self) -> list[Call]:
+        """The calls that can be those of a snapshot."""
+        return [call for call in self._calls if call.announced or not call.finished]
+
     # ---- in
 
     def feed(self, fragment: CallFragment) -> None:
@@ -111,12 +113,15 @@ class ToolCallAssembler:
         call = self._exact(header)
         if call is None or self._begins_another(call, header):
             call = self._open(header)
+        if not call.finished:
+            self._apply(call, header)
+            if fragment.arguments is not None:
+                call.arguments.supply(fragment.arguments)
+                self._demand_room(call)
+        if not agree(call.arguments.text, fragment.arguments or ""):
+            self._note("snapshot-differs")
         if call.finished:
             return
-        self._apply(call, header)
-        if fragment.arguments is not None:
-            call.arguments.supply(fragment.arguments)
-            self._demand_room(call)
         call.ended |= over
         self._release(call)
 
@@ -286,15 +291,7 @@ class ToolCallAssembler:
         return name + piece
 
     def _clean(self, name: str) -> str:
-        """The name without what servers leak into it, if only that is a declared tool's."""
-        name = name.strip()
-        if name in self._tools:
-            return name
-        bare = _SUFFIX.sub("", name).strip()
-        for candidate in (bare, _PREFIX.sub("", name), _PREFIX.sub("", bare)):
-            if candidate in self._tools:
-                return candidate
-        return name
+        return bare_name(name, self._tools)
 
     def _late(self, call: Call, fragment: CallFragment) -> None:
         """A fragment for a call that has ended: an echo, or lost."""

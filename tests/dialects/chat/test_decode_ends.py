@@ -242,6 +242,9 @@ def _choice(**members: Any) -> dict[str, Any]:
 
 QUIRKY: dict[str, Any] = {
     "answer-wrapped": {"data": chunk({"content": "x"})},
+    "args-in-other-member": _choice(
+        delta={"tool_calls": [{"id": "a", "function": {"name": "run", "parameters": {"x": 1}}}]}
+    ),
     "chunk-in-array": [chunk({"content": "x"})],
     "content-cumulative": [chunk({"content": "a long text" + "x" * n}) for n in range(4)],
     "content-parts": chunk({"content": [{"type": "text", "text": "x"}]}),

@@ -25,8 +25,8 @@ from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.sse import DONE, ServerSentEvent
 
 _JSON = dict[str, Any]
-_CONTENT = ("content", "text", "delta", "response", "output_text", "tool_calls")
-"""Members of chunks without choices that hold what has no place there."""
+_CONTENT = ("content", "text", "delta", "response", "output_text")
+"""Members beside the choices that hold what has no place there."""
 _LATEST = 1 << 53
 """What is no time, in seconds or in milliseconds."""
 
@@ -79,6 +79,8 @@ class ChatDecoder:
             for item in value:
                 if isinstance(item, dict):
                     self._chunk(item, record.event)
+        elif value is not None:
+            self._assembler.lose("an event that is no object")
 
     def decode_body(self, body: Any) -> None:
         """A whole answer, from its JSON."""
@@ -130,21 +132,30 @@ class ChatDecoder:
             return self._chunk(inner, event, whole=whole)
         if not self._enveloped:
             self._envelope(value)
-        usage = value.get("usage")
-        self._answered = self._answered or bool(value.get("choices") or usage)
-        for item in _list(value.get("choices")):
-            if isinstance(item, dict):
-                self._choice(item, whole)
-                if not usage and (usage := item.get("usage")):
-                    self._assembler.quirk("usage-in-choice")
+        usage, choices = value.get("usage"), [item for item in _list(value.get("choices")) if isinstance(item, dict)]
+        if (calls := value.get("tool_calls")) and event in ("", "message") and (choices or not whole):
+            self._misplaced_calls(calls, choices)
+        self._answered = self._answered or bool(choices or value.get("choices") or usage)
+        for item in choices:
+            self._choice(item, whole)
+            if not usage and (usage := item.get("usage")):
+                self._assembler.quirk("usage-in-choice")
         if "finish_reason" in value and not self._ended:
             self._misplaced_finish(value["finish_reason"])
         if not usage and isinstance(groq := value.get("x_groq"), dict):
             usage = groq.get("usage")
         if usage:
             self._counts(usage)
-        self._aside(value, event)
+        self._aside(value, event, choices)
         return True
+
+    def _misplaced_calls(self, calls: Any, choices: list[_JSON]) -> None:
+        """Calls beside the choices are put into the first one, where they are read like any that stand there."""
+        first = choices[0] if choices else {"delta": {}}
+        if not first.get("tool_calls"):
+            choices[:1] = [{**first, "tool_calls": calls}]
+        elif calls != first["tool_calls"]:
+            self._assembler.lose("tool_calls outside of choices")
 
     def _counts(self, usage: Any) -> None:
         counts = parse_usage(usage)
@@ -152,17 +163,26 @@ class ChatDecoder:
             self._usage = self._usage.merged(counts)
             self._assembler.usage(counts, usage)
 
-    def _aside(self, value: _JSON, event: str) -> None:
+    def _aside(self, value: _JSON, event: str, choices: list[_JSON]) -> None:
         """What stands beside the choices: sources of the answer, and what has no place there."""
-        if not value.get("choices") and event in ("", "message"):
+        if event in ("", "message"):
             for name in _CONTENT:
-                if value.get(name):
+                if (held := value.get(name)) and not (choices and self._repeats(held, choices)):
                     self._assembler.lose(f"{name} outside of choices")
         if value.get("citations") or value.get("search_results"):
             if self._several:
                 self._assembler.choice(0)
             for citation in read_sources(value):
                 self._choices[0].cite(citation)
+
+    def _repeats(self, held: Any, choices: list[_JSON]) -> bool:
+        """Whether a text beside the choices is that of a choice's delta, or of all of them."""
+        if not isinstance(held, str):
+            return False
+        deltas = (item.get("delta") for item in choices)
+        return any(isinstance(delta, dict) and delta.get("content") == held for delta in deltas) or any(
+            choice.repeats(held) for choice in self._choices.values()
+        )
 
     def _envelope(self, value: _JSON) -> None:
         """Id, model and time come from the first chunk that has them (case ``azure-prompt-filter-first``)."""

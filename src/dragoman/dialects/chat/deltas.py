@@ -2,108 +2,158 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from dragoman.canonical import events as e
-from dragoman.canonical.opaque import Opaque
+from dragoman.canonical.request import Reasoning
 from dragoman.dataurl import read_data_url
 from dragoman.dialects.chat.audio import AudioReader
+from dragoman.dialects.chat.calls import entries_in, passed_on, read_call, read_legacy_call
 from dragoman.dialects.chat.citations import read_annotation
 from dragoman.dialects.chat.reasoning import Detail, continues, parse_reasoning, read_detail
+from dragoman.dialects.chat.texts import Texts
 from dragoman.dialects.chat.wire import NAME, REASONING, thought_signature
 from dragoman.dialects.contract import Plain
 from dragoman.streaming.answer import AnswerAssembler
-from dragoman.streaming.fragments import read_fragment
-from dragoman.streaming.text import SnapshotText, ThinkSplitter
+from dragoman.streaming.snapshots import supply_calls
 
 _JSON = dict[str, Any]
+_BESIDE = ("message", "text", "tool_calls")
+"""Members of a choice that may say what belongs into its delta."""
 
 
 class DeltaReader:
-    """Reads the deltas of one choice, or the messages that stand for them. Never raises."""
+    """Reads the deltas of one choice, and the messages that stand for them or beside them. Never raises."""
 
     def __init__(self, assembler: AnswerAssembler) -> None:
         self.plain: Plain | None = None
         """As in ``contract.Decoder``, of the entry that was read last."""
         self._assembler = assembler
-        self._snapshot = SnapshotText()
-        # until it is known where the reasoning stands: in the content, elsewhere, or nowhere
-        self._thoughts: ThinkSplitter | None = ThinkSplitter()
+        self._texts = Texts(assembler)
         self._marked = False  # the content before was marked as thought
-        self._by_delta = False  # a delta said something: messages only repeat
+        self._by_delta = False  # a delta said something: messages are snapshots
         self._called = False  # by ``tool_calls``: ``function_call`` only repeats
         self._called_beside = False  # by such calls that stood outside of the deltas
-        self._spoke = False
-        self._block: int | None = None  # which reasoning block, where details tell them apart
         self._detail: Detail | None = None
         self._told: list[str] = []  # reasoning of the open block that came in a field of its own
-        self._logprobs: _JSON | None = None  # of text that is still held
         self._images: set[str] = set()
         self._audio: AudioReader | None = None
         self._cited: set[object] = set()
-        self._sources: list[e.Citation] = []  # that came before any text
+        self._signed = False
 
     def read(self, item: _JSON, whole: bool) -> None:
         """One entry of ``choices``; ``whole``: of a body, whose calls are told apart by their places."""
         self.plain = None
         logprobs = item.get("logprobs")
         if logprobs and isinstance(logprobs, dict):
-            self._logprobs = logprobs if self._logprobs is None else _joined_logprobs(self._logprobs, logprobs)
+            self._texts.weigh(logprobs)
         delta = item.get("delta")
-        said = isinstance(delta, dict) and self._delta(delta, whole)
-        if said:
-            self._by_delta = True
-        elif isinstance(message := item.get("message"), dict) and not self._by_delta:
-            said = self._delta(message, whole)
-            if said and not whole:
-                self._assembler.quirk("message-instead-of-delta")
-        if type(delta) is not dict or "text" in item or "tool_calls" in item:
-            self._beside(item, whole, said=said or self._by_delta)
-            self.plain = None
-        elif logprobs:
+        if type(delta) is dict and item.keys().isdisjoint(_BESIDE):  # nearly all of them
+            if self._delta(delta, whole):
+                self._by_delta = True
+            if logprobs:
+                self.plain = None
+        else:
+            self._scattered(item, whole)
             self.plain = None
 
-    def _beside(self, item: _JSON, whole: bool, *, said: bool) -> None:
-        """Text and calls that stand in the choice itself, unless the deltas and messages tell them."""
-        found: _JSON = {}
-        texts = (text for name in ("delta", "message", "text") if isinstance(text := item.get(name), str))
-        if not said and (text := next(filter(None, texts), "")):
-            found["content"] = text
-        if (calls := item.get("tool_calls")) and (not self._called or self._called_beside):
-            found["tool_calls"] = calls
-            self._called_beside = True
-        if found:
+    def _scattered(self, item: _JSON, whole: bool) -> None:
+        """An entry that says something elsewhere than in its delta."""
+        delta, message = self._object(item, "delta"), self._object(item, "message")
+        said = self._delta(delta, whole)
+        self._by_delta = self._by_delta or said
+        if self._by_delta:
+            if self._supply(message, delta):
+                self._assembler.quirk("message-instead-of-delta")
+        elif self._delta(message, whole):
+            said = True
+            if not whole:
+                self._assembler.quirk("message-instead-of-delta")
+        text, calls = item.get("text"), item.get("tool_calls")
+        if isinstance(text, str) and text:
+            self._beside({"content": text}, whole, (delta, message) if said or self._by_delta else None)
+        if calls:
+            repeats = self._called and not self._called_beside
+            self._called_beside = not repeats
+            self._beside({"tool_calls": calls}, whole, (delta, message) if repeats else None)
+
+    def _object(self, item: _JSON, name: str) -> _JSON:
+        """The delta or the message; a text is its content."""
+        value = item.get(name)
+        if isinstance(value, str) and value:
             self._assembler.quirk("member-misplaced")
-            self._delta(found, whole)
-        if item.get("delta") and not isinstance(item["delta"], dict | str):
-            self._assembler.lose("a delta that is no object")
+            return {"content": value}
+        if value and not isinstance(value, dict):
+            self._assembler.lose(f"a {name} that is no object")
+        return value if isinstance(value, dict) else {}
+
+    def _beside(self, found: _JSON, whole: bool, said: tuple[_JSON, ...] | None) -> None:
+        """What stands in the choice itself; where others ``said`` such things, it is a snapshot."""
+        if self._delta(found, whole) if said is None else self._supply(found, *said):
+            self._assembler.quirk("member-misplaced")
+
+    def repeats(self, content: str) -> bool:
+        """Whether this text says no more than what was told."""
+        return self._texts.repeats(content)
 
     def cite(self, citation: e.Citation) -> None:
         """A source: each one once, as servers repeat them on every chunk (case ``citations-top-level``)."""
         key: object = (citation.url, citation.start, citation.end) if citation.url else repr(citation.native)
-        if key in self._cited:
-            return
-        self._cited.add(key)
-        if self._spoke:
-            self._assembler.cite(citation)
-        else:
-            self._sources.append(citation)
+        if key not in self._cited:
+            self._cited.add(key)
+            self._texts.cite(citation)
 
     def finish(self, *, whole: bool) -> None:
         """The answer is over: what was held comes out. ``whole``: as far as is known it was not cut."""
-        if rest := self._snapshot.finish():
-            self._split(rest)
-        if self._snapshot.latched:
-            self._assembler.quirk("content-cumulative")
-        self._release()
+        self._texts.finish()
         if self._audio is not None:
             self._sound(self._audio, whole)
-        self._cite_held()
-        if self._logprobs is not None:
-            self._assembler.lose("logprobs")
+        self._texts.close()
+
+    # ---- a message beside deltas
+
+    def _supply(self, message: _JSON, *said: _JSON) -> bool:
+        """A snapshot: it supplies what deltas did not bring (``streaming.snapshots``). Whether there was any.
+
+        Members that ``said`` has too are no news: some servers put each delta into a message once more.
+        """
+        news = {name: held for name, held in message.items() if held and all(held != one.get(name) for one in said)}
+        if not news:
+            return False
+        parts = list(_parts(news.get("content")))
+        texts = {kind: "".join(held for one, held in parts if one == kind) for kind in ("text", "refusal")}
+        thoughts = [held for kind, held in parts if kind == "thought"]
+        new = self._supply_reasoning(news, thoughts, texts["text"])
+        if texts["text"]:
+            new |= self._texts.supply_text(texts["text"])
+        if refusal := _text_of(news.get("refusal")) or texts["refusal"]:
+            new |= self._texts.supply_refusal(refusal)
+        new |= self._supply_calls(news)
+        for kind, held in parts:
+            self._other_part(kind, held)
+        self._aside({**news, "audio": news.get("audio") if self._audio is None else None}, signs=not self._signed)
+        return new
+
+    def _supply_reasoning(self, news: _JSON, thoughts: list[Reasoning], content: str) -> bool:
+        member, thought = _thought_in(news)
+        if details := news.get("reasoning_details"):
+            member, thoughts = "", parse_reasoning(thought, details)
+        elif thought:
+            thoughts = [Reasoning(text=thought)]
+        return self._texts.supply_reasoning(thoughts, member or None, content)
+
+    def _supply_calls(self, news: _JSON) -> bool:
+        if calls := news.get("tool_calls"):
+            found = [read_call(entry, entry.get("index"), self._assembler) for entry in self._objects(calls)]
+        elif isinstance(legacy := news.get("function_call"), dict):
+            found = [read_legacy_call(legacy, self._assembler)]
+        else:
+            return False
+        self._called = True
+        self._texts.release()
+        return supply_calls(self._assembler, found)
 
     # ---- one delta
 
@@ -112,9 +162,9 @@ class DeltaReader:
         content = delta.get("content")
         if len(delta) == 1 and type(content) is str and not self._marked:  # nearly all of them
             if content:
-                self._text(content)
-                if self._thoughts is None and self._snapshot.sees_none:
-                    self.plain = (content, self._assembler.more("text"))
+                self._texts.text(content)
+                if more := self._texts.more():
+                    self.plain = (content, more)
             return bool(content)
         thought = self._reasoning(delta, whole)
         if content and (self._marked or "extra_content" in delta):
@@ -122,18 +172,20 @@ class DeltaReader:
         if content:
             self._content(content)
         if refusal := _text_of(delta.get("refusal")):
-            self._assembler.text(refusal, refusal=True)
+            self._texts.refuse(refusal)
         calls, legacy = delta.get("tool_calls"), delta.get("function_call")
         if calls:
-            self._calls(_entries(calls), whole)
+            self._calls(self._objects(calls), whole)
             if sum(map(bool, delta.values())) > 1:
                 self.plain = None
         elif isinstance(legacy, dict) and legacy and not self._called:
-            self._legacy_call(legacy)
+            self._texts.release()
+            self._assembler.quirk("legacy-function-call")
+            self._assembler.call(read_legacy_call(legacy, self._assembler))
         aside = self._aside(delta)
         return bool(thought or content or refusal or calls or legacy or aside)
 
-    def _aside(self, delta: _JSON) -> bool:
+    def _aside(self, delta: _JSON, *, signs: bool = True) -> bool:
         """What stands beside the text: its sources, images, sound, Gemini's signature."""
         annotations, images, audio = delta.get("annotations"), delta.get("images"), delta.get("audio")
         for annotation in annotations if isinstance(annotations, list) else ():
@@ -144,16 +196,17 @@ class DeltaReader:
         if audio:
             self._audio = self._audio or AudioReader()
             self._audio.feed(audio)
-        if signature := thought_signature(delta.get("extra_content")):
-            self._assembler.sign_text(_passed_on(signature))
+        if signs and (signature := thought_signature(delta.get("extra_content"))):
+            self._signed = True
+            self._assembler.sign_text(passed_on(signature))
         return bool(annotations or images or audio)
 
     def _sound(self, audio: AudioReader, whole: bool) -> None:
         """The sound, if it is whole. Where no other text came its transcript is the text; chat clients have it beside
         the sound."""
         media = audio.media() if whole else None
-        if (transcript := audio.transcript) and not self._spoke:
-            self._spoke = True
+        if (transcript := audio.transcript) and not self._texts.spoke:
+            self._texts.spoke = True
             self._assembler.text(transcript, native={"transcript": True} if media is not None else None)
         if media is not None:
             self._assembler.media(media)
@@ -176,30 +229,26 @@ class DeltaReader:
 
     def _content(self, content: Any) -> None:
         if isinstance(content, str):
-            self._text(content)
+            self._texts.text(content)
             return
         self._assembler.quirk("content-parts")
-        for part in content if isinstance(content, list) else [content]:
-            if isinstance(part, str):
-                self._text(part)
-            elif isinstance(part, dict):
-                self._part(part)
+        for kind, held in _parts(content):
+            match kind:
+                case "text":
+                    self._texts.text(held)
+                case "thought":
+                    self._texts.release(for_good=True)
+                    self._texts.think(held.text, summary=held.summary)
+                case "refusal":
+                    self._texts.refuse(held)
+                case _:
+                    self._other_part(kind, held)
 
-    def _part(self, part: _JSON) -> None:
-        kind = part.get("type")
-        match kind:
-            case "thinking" | "reasoning":
-                self._release(for_good=True)
-                self._assembler.reasoning(_text_of(part), self._block, summary=bool(part.get("summary")))
-            case "refusal":
-                self._assembler.text(_text_of(part.get("refusal")), refusal=True)
-            case "image_url":
-                self._image(part)
-            case _:
-                if isinstance(text := part.get("text"), str):
-                    self._text(text)
-                else:
-                    self._assembler.lose(f"content part {kind}" if isinstance(kind, str) else "content part")
+    def _other_part(self, kind: str, held: Any) -> None:
+        if kind == "image":
+            self._image(held)
+        elif kind == "unknown":
+            self._assembler.lose(f"content part {held}" if isinstance(held, str) else "content part")
 
     def _unmarked(self, content: Any, extra: Any) -> Any:
         """The content that is no thought: Google marks thoughts beside the content, and puts tags into it.
@@ -211,10 +260,10 @@ class DeltaReader:
             return content
         google = extra.get("google") if isinstance(extra, dict) else None
         if isinstance(google, dict) and google.get("thought") is True:
-            self._release(for_good=True)
+            self._texts.release(for_good=True)
             self._assembler.quirk("thought-mark")
             thought, closed, rest = content.removeprefix("<thought>").partition("</thought>")
-            self._assembler.reasoning(thought, self._block, summary=True)
+            self._texts.think(thought, summary=True)
             self._marked = not closed
             return rest
         if self._marked:
@@ -222,68 +271,25 @@ class DeltaReader:
             return content.removeprefix("</thought>")
         return content
 
-    # ---- text
-
-    def _text(self, text: str) -> None:
-        if text := self._snapshot.feed(text):
-            self._split(text)
-
-    def _split(self, text: str) -> None:
-        if self._thoughts is None:
-            self._say(text)
-            return
-        for thought, piece in self._thoughts.feed(text):
-            if thought:
-                self._assembler.reasoning(piece, self._block)
-            else:  # later tags are text
-                self._thoughts = None
-                self._say(piece)
-
-    def _say(self, text: str) -> None:
-        if self._logprobs is None:
-            self._assembler.text(text)
-        else:
-            self._assembler.text(text, native={"logprobs": self._logprobs})
-            self._logprobs = None
-        if not self._spoke:
-            self._spoke = True
-            self._cite_held()
-
-    def _cite_held(self) -> None:
-        for citation in self._sources:
-            self._assembler.cite(citation)
-        self._sources.clear()
-
-    def _release(self, *, for_good: bool = False) -> None:
-        """Something else follows: what was held because it might begin a ``<think>`` block is said first."""
-        if self._thoughts is not None:
-            for thought, piece in self._thoughts.finish():
-                if thought:
-                    self._assembler.reasoning(piece, self._block)
-                else:
-                    self._say(piece)
-            if for_good:
-                self._thoughts = None
-
     # ---- reasoning
 
     def _next_block(self) -> None:
-        self._block = (self._block or 0) + 1
+        self._texts.begin_block()
         self._told.clear()
 
     def _reasoning(self, delta: _JSON, whole: bool) -> bool:
         """One source for each delta: a field of its own, else the details; proofs come from those only."""
-        member, thought = next(((name, text) for name in REASONING if (text := _text_of(delta.get(name)))), ("", ""))
+        member, thought = _thought_in(delta)
         details = delta.get("reasoning_details")
         if not thought and not details:
             return False
-        self._release(for_good=True)
+        self._texts.release(for_good=True)
         if details and whole:
             for part in parse_reasoning(thought, details):
                 self._next_block()
-                self._assembler.reasoning(part.text, self._block, summary=part.summary)
+                self._texts.think(part.text, summary=part.summary)
                 for proof in part.opaque:
-                    self._assembler.prove(_passed_on(proof), self._block)
+                    self._texts.prove(proof)
             return True
         for entry in details if isinstance(details, list) else ():
             self._read_detail(entry, speaks=not thought)
@@ -293,7 +299,7 @@ class DeltaReader:
                 self._detail = None
             summary = self._detail is not None and self._detail.summary
             self._told.append(thought)
-            self._assembler.reasoning(thought, self._block, summary=summary, item_id=member)
+            self._texts.think(thought, summary=summary, item_id=member)
         return True
 
     def _read_detail(self, entry: Any, *, speaks: bool) -> None:
@@ -304,9 +310,9 @@ class DeltaReader:
             self._next_block()
         self._detail = detail
         if speaks and detail.text and not self._repeated(detail.text):
-            self._assembler.reasoning(detail.text, self._block, summary=detail.summary)
+            self._texts.think(detail.text, summary=detail.summary)
         if detail.proof is not None:
-            self._assembler.prove(_passed_on(detail.proof), self._block)
+            self._texts.prove(detail.proof)
 
     def _repeated(self, text: str) -> bool:
         """Whether the field told this before: at its end a block is written once more, whole, with its proof."""
@@ -314,38 +320,47 @@ class DeltaReader:
 
     # ---- calls
 
-    def _calls(self, entries: list[Any], whole: bool) -> None:
-        self._release()
+    def _calls(self, entries: list[_JSON], whole: bool) -> None:
+        self._texts.release()
         self._called = True
         for place, entry in enumerate(entries):
-            if not isinstance(entry, dict):
-                if entry:
-                    self._assembler.lose("a call that is no object")
-                continue
-            custom = entry.get("type") == "custom" or isinstance(entry.get("custom"), dict)
-            body = entry.get("custom" if custom else "function")
-            body = body if isinstance(body, dict) else entry if "arguments" in entry else {}
-            arguments = body.get("input" if custom else "arguments")
-            fragment = read_fragment(
-                index=place if whole else entry.get("index"),
-                id=entry.get("id"),
-                name=body.get("name"),
-                arguments=arguments,
-                kind="custom" if custom else "function",
-                signature=_signature(entry),
-            )
+            fragment = read_call(entry, place if whole else entry.get("index"), self._assembler)
             self._assembler.call(fragment)
-            if len(entries) == 1 and fragment.only_goes_on and isinstance(arguments, str):
-                self.plain = (arguments, partial(self._assembler.go_on, fragment.index, fragment.kind))
+            if len(entries) == 1 and fragment.arguments and fragment.only_goes_on:
+                self.plain = (fragment.arguments, partial(self._assembler.go_on, fragment.index, fragment.kind))
 
-    def _legacy_call(self, call: _JSON) -> None:
-        """A call of the form before ``tool_calls``: there is one, so its fragments get the key that they lack."""
-        self._release()
-        self._assembler.quirk("legacy-function-call")
-        self._assembler.call(read_fragment(index=0, name=call.get("name"), arguments=call.get("arguments")))
+    def _objects(self, calls: Any) -> list[_JSON]:
+        entries = entries_in(calls)
+        for entry in entries:
+            if entry and not isinstance(entry, dict):
+                self._assembler.lose("a call that is no object")
+        return [entry for entry in entries if isinstance(entry, dict)]
 
 
 # ------------------------------------------------------------------ reading
+
+
+def _thought_in(delta: _JSON) -> tuple[str, str]:
+    """The field that has reasoning, and its text."""
+    return next(((name, text) for name in REASONING if (text := _text_of(delta.get(name)))), ("", ""))
+
+
+def _parts(content: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a content, each with what it is."""
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            yield "text", part
+        elif isinstance(part, dict):
+            match part.get("type"):
+                case "thinking" | "reasoning":
+                    yield "thought", Reasoning(text=_text_of(part), summary=bool(part.get("summary")))
+                case "refusal":
+                    yield "refusal", _text_of(part.get("refusal"))
+                case "image_url":
+                    yield "image", part
+                case kind:
+                    text = part.get("text")
+                    yield ("text", text) if isinstance(text, str) else ("unknown", kind)
 
 
 def _text_of(value: Any) -> str:
@@ -358,38 +373,3 @@ def _text_of(value: Any) -> str:
         members = (value.get(name) for name in ("text", "thinking", "summary", "content"))
         return next((text for member in members if (text := _text_of(member))), "")
     return ""
-
-
-def _entries(calls: Any) -> list[Any]:
-    """The calls of a list, of an object whose keys are their indexes, or a lone one."""
-    if isinstance(calls, dict) and all(key.isdecimal() for key in calls):
-        return [{"index": key, **entry} if isinstance(entry, dict) else entry for key, entry in calls.items()]
-    return calls if isinstance(calls, list) else [calls]
-
-
-def _signature(entry: _JSON) -> Opaque | None:
-    """Gemini's signature of a call, where Google's servers, LiteLLM or Databricks place it."""
-    found = None
-    if "extra_content" in entry:
-        found = thought_signature(entry["extra_content"])
-    elif "provider_specific_fields" in entry:
-        found = thought_signature({"google": entry["provider_specific_fields"]})
-    elif isinstance(data := entry.get("thoughtSignature"), str) and data:
-        found = Opaque("gemini", "signature", data)
-    return None if found is None else _passed_on(found)
-
-
-def _passed_on(proof: Opaque) -> Opaque:
-    """A proof that another vendor made and a chat server gave: back to that server it goes."""
-    return proof if proof.origin == NAME else msgspec.structs.replace(proof, via=NAME)
-
-
-def _joined_logprobs(before: _JSON, more: _JSON) -> _JSON:
-    """Log probabilities of text that goes out in one delta."""
-    joined = {**before, **more}
-    for name in ("content", "refusal"):
-        if isinstance(first := before.get(name), list) and isinstance(second := more.get(name), list):
-            joined[name] = [*first, *second]
-        elif isinstance(first, list):
-            joined[name] = first
-    return joined

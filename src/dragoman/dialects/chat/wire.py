@@ -105,6 +105,7 @@ ENVELOPE_NATIVE = ("system_fingerprint", "service_tier", "provider")
 
 QUIRKS: dict[str, str] = {
     "answer-wrapped": "the completion stood inside another object",
+    "args-in-other-member": "a call's arguments stood in another member than arguments",
     "chunk-in-array": "a chunk was wrapped in a JSON array",
     "content-cumulative": "each text delta repeated all of the text before it",
     "content-parts": "the content of an answer was a list of typed parts",

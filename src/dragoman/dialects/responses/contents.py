@@ -6,7 +6,7 @@ other servers tell it in any one of these places alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dragoman.canonical.events import Citation, Media, ToolKind
@@ -24,11 +24,14 @@ from dragoman.dialects.responses.wire import (
     REASONING,
     TOOL,
     delta_of,
+    id_of,
     index_of,
     list_of,
+    object_of,
     text_of,
 )
 from dragoman.streaming.answer import AnswerAssembler
+from dragoman.streaming.told import remainder
 from dragoman.streaming.toolcalls import CallFragment
 
 TEXT, REFUSAL, SUMMARY, RAW = "text", "refusal", "summary", "raw"
@@ -36,19 +39,6 @@ TEXT, REFUSAL, SUMMARY, RAW = "text", "refusal", "summary", "raw"
 
 _OWN_OF_CALL = frozenset({"type", "status", "call_id", "name", "namespace", *CLIENT_CALLS.values()})
 """Members of a call that have a canonical form."""
-
-
-def remainder(told: str, whole: str) -> str | None:
-    """What the whole has beyond what was told; ``None`` if it is another text.
-
-    Compared in UTF-16 units: a delta may have ended inside of a pair.
-    """
-    if whole.startswith(told):
-        return whole[len(told) :]
-    before, after = (text.encode("utf-16-le", "surrogatepass") for text in (told, whole))
-    if after.startswith(before):
-        return after[len(before) :].decode("utf-16-le", "surrogatepass")
-    return None
 
 
 def read_citation(raw: JSON) -> Citation:
@@ -63,6 +53,10 @@ def read_citation(raw: JSON) -> Citation:
         origin=NAME,
         native=raw,
     )
+
+
+def _text_in(kind: str, part: JSON) -> str:
+    return delta_of(part.get("refusal" if kind == REFUSAL else "text"))
 
 
 def kind_of(item: Item) -> ToolKind:
@@ -89,10 +83,14 @@ class Contents:
         if item.phase is not None and not any(part.pieces for part in item.parts.values()):
             native = {**(native or {}), "phase": item.phase}
         part = item.part(kind, number)
-        text = part.begun(text)
         part.pieces.append(text)
         key = (item.number, kind, item.newest[kind])
         self.answer.text(text, key, refusal=kind == REFUSAL, native=native, item_id=item.given_id)
+
+    def said(self, items: Iterable[Item]) -> str:
+        """All text that these items told so far."""
+        parts = (part for item in items for (kind, _), part in item.parts.items() if kind == TEXT)
+        return "".join(piece for part in parts for piece in part.pieces)
 
     def more(self, item: Item, kind: str, number: int | None) -> Callable[[str], None]:
         """What tells more of the text that was told last."""
@@ -114,7 +112,6 @@ class Contents:
         latest = item.newest.get(kind)
         part = item.part(kind, number)
         begins = (latest != item.newest[kind] or not part.pieces) and self._told(item, kind)
-        text = part.begun(text)
         part.pieces.append(text)
         self.answer.reasoning(
             PARAGRAPH + text if begins else text,
@@ -125,12 +122,12 @@ class Contents:
         )
 
     def supply(self, item: Item, kind: str, number: int | None, whole: str, logprobs: Any = None) -> None:
-        """A snapshot of one text."""
+        """A snapshot of one text, or an earlier state of it."""
         part = item.part(kind, number)
-        part.early = ""
-        rest = remainder("".join(part.pieces), whole)
+        told = "".join(part.pieces)
+        rest = remainder(told, whole)
         if rest is None:
-            if whole:
+            if not told.startswith(whole):
                 self.answer.quirk("snapshot-differs")
         elif kind in (TEXT, REFUSAL):
             self.text(item, kind, number, rest, None if part.pieces else logprobs)
@@ -151,9 +148,7 @@ class Contents:
         if kind is None:
             self.answer.lose(f"content part of type {raw.get('type')}")
             return
-        self.supply(
-            item, kind, number, delta_of(raw.get("refusal" if kind == REFUSAL else "text")), raw.get("logprobs")
-        )
+        self.supply(item, kind, number, _text_in(kind, raw), raw.get("logprobs"))
         if kind == TEXT:
             for annotation in list_of(raw.get("annotations")):
                 self.cite(item, number, annotation)
@@ -177,7 +172,9 @@ class Contents:
 
     def call_header(self, item: Item, raw: JSON) -> None:
         """Name and id of a call; told again only if they say something new."""
-        call_id, name = text_of(raw.get("call_id")), text_of(raw.get("name"))
+        call_id, name = id_of(raw.get("call_id")), text_of(raw.get("name"))
+        if call_id not in (None, item.call_id):
+            self.answer.quirk("id-rotated")
         if item.header and (name is None or name == item.name):
             return
         if call_id is None and name is None:
@@ -206,9 +203,10 @@ class Contents:
             item.held.append(text)
 
     def end_call(self, item: Item, *, over: bool = True) -> None:
-        """No more comes of a call than the latest snapshot of its arguments; ``over``: it is whole."""
-        if item.done:
-            return
+        """No more comes of a call than the latest snapshot of its arguments; ``over``: it is whole.
+
+        It may be told again: a later snapshot may supply what an earlier one did not hold.
+        """
         item.done = True
         self._tell_bare()
         # without a header the assembler still has to know of it: what was never named is dropped there
@@ -241,15 +239,22 @@ class Contents:
         if item.family == CALL:
             self.call_header(item, raw)
             item.arguments = item.arguments or delta_of(raw.get(CLIENT_CALLS[item.kind]))
-        elif item.family == MESSAGE:
-            for number, part in enumerate(list_of(raw.get("content"))):
-                if isinstance(part, dict) and (kind := self.part_kind(item, part)):
-                    self.part_begins(item, kind, number, part)
+        for kind, number, part in self._listed(item, raw):
+            self.part_begins(item, kind, number, part)
 
-    def part_begins(self, item: Item, kind: str, number: int | None, raw: JSON) -> None:
+    def part_begins(self, item: Item, kind: str | None, number: int | None, raw: JSON) -> None:
         """A part begins; what it already holds is the beginning of its text (design/streams.md, 10)."""
-        if early := delta_of(raw.get("text") or raw.get("refusal")):
-            item.part(kind, number).early = early
+        if kind is not None and (text := _text_in(kind, raw)):
+            self.supply(item, kind, number, text, raw.get("logprobs"))
+
+    def _listed(self, item: Item, raw: JSON) -> Iterator[tuple[str | None, int, JSON]]:
+        """The parts of a message or a reasoning item: kind, if it is known, number, and the part itself."""
+        for member in {MESSAGE: ("content",), REASONING: ("summary", "content")}.get(item.family, ()):
+            held = raw.get(member)
+            for number, part in enumerate([held] if isinstance(held, str) else list_of(held)):
+                found = {"text": part} if isinstance(part, str) else object_of(part)
+                kind = self.part_kind(item, found)
+                yield kind if item.family == MESSAGE else SUMMARY if member == "summary" else RAW, number, found
 
     def done(self, item: Item, raw: JSON) -> None:
         """An item is over: ``raw`` is all of it. The same item may be told to be over several times."""
@@ -274,9 +279,6 @@ class Contents:
         """No more comes of an item that was not said to be over."""
         if item.done:
             return
-        for (kind, number), part in item.parts.items():
-            if part.early and not part.pieces:
-                self.supply(item, kind, number, part.early)
         if item.family in (MESSAGE, REASONING) and item.early is not None:
             self.done(item, {**item.early, "encrypted_content": None})
         elif item.family == CALL:
@@ -288,21 +290,15 @@ class Contents:
         if item.done and any(part.pieces for part in item.parts.values()):
             return  # told whole already; a second whole may number its parts in another way
         item.phase = text_of(raw.get("phase")) or item.phase
-        content = raw.get("content")
-        parts = [{"text": content}] if isinstance(content, str) else list_of(content)
-        for number, part in enumerate(parts):
-            if isinstance(part, dict):
-                self.part_done(item, number, part)
+        for _, number, part in self._listed(item, raw):
+            self.part_done(item, number, part)
         for kind, number in list(item.parts):
             self.end_part(item, kind, number)
 
     def _reasoning_done(self, item: Item, raw: JSON) -> None:
-        for kind, member in ((SUMMARY, "summary"), (RAW, "content")):
-            value = raw.get(member)
-            parts = [{"text": value}] if isinstance(value, str) else list_of(value)
-            for number, part in enumerate(parts):
-                text = delta_of(part.get("text")) if isinstance(part, dict) else part if isinstance(part, str) else ""
-                self.supply(item, kind, number, text)
+        for kind, number, part in self._listed(item, raw):
+            if kind is not None:
+                self.supply(item, kind, number, _text_in(kind, part))
         key = (item.number, RAW if RAW in item.newest and self._told(item, RAW) else SUMMARY)
         proof = text_of(raw.get("encrypted_content"))
         if proof and not item.proved:

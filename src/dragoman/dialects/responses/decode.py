@@ -185,7 +185,7 @@ class ResponsesDecoder:
         self._part(self._items.of_event(REASONING, data), SUMMARY, index_of(data.get("summary_index")), data, done=done)
 
     def _content_part(self, data: JSON, *, done: bool) -> None:
-        """A part that begins tells nothing yet, not even its kind; vLLM has parts of messages in reasoning items."""
+        """A part that begins may not know its kind yet; vLLM has parts of messages in reasoning items."""
         part = object_of(data.get("part"))
         family = REASONING if part.get("type") in ("reasoning_text", "summary_text") else MESSAGE
         if family == MESSAGE and self._items.is_reasoning(data):
@@ -204,7 +204,7 @@ class ResponsesDecoder:
             return
         if number is None and item.newest.get(kind) is not None:
             number = item.newest[kind] + 1
-        item.part(kind, number)
+        item.part(kind, number)  # it is the newest one, also while it is empty
         self._contents.part_begins(item, kind, number, raw)
 
     def _annotation(self, data: JSON) -> None:
@@ -236,8 +236,10 @@ class ResponsesDecoder:
     def _terminal(self, data: JSON) -> None:
         self._envelope(data)
         response = object_of(data.get("response"))
-        for item, raw in self._items.of_output(self._output(response)):
+        for item, raw in self._items.of_output(list_of(response.get("output"))):
             self._contents.done(item, raw)
+        for member in ("output", "output_text"):
+            self._text_for_items(member, response.get(member))
         self._leave_items()
         self._over = True
         usage = object_of(response.get("usage"))
@@ -245,14 +247,19 @@ class ResponsesDecoder:
             self._answer.usage(read_usage(usage), usage)
         self._end(_status(data["type"], response.get("status")), response)
 
-    def _output(self, response: JSON) -> list[Any]:
-        """The final items. Where there are none of any kind, a text may stand in their place."""
-        output = response.get("output")
-        text = text_of(output) or text_of(response.get("output_text"))
-        if list_of(output) or self._items.all or text is None:
-            return list_of(output)
-        self._answer.quirk("output-is-text")
-        return [{"type": MESSAGE, "content": text}]
+    def _text_for_items(self, member: str, held: Any) -> None:
+        """A text in place of items, or beside them: a snapshot of all their texts, which supplies the rest."""
+        if not held or (member == "output" and isinstance(held, list)):
+            return
+        text, told = text_of(held), self._contents.said(self._items.all)
+        if text is None:
+            self._answer.lose(f"{member} that is no text")
+        elif not text.startswith(told):
+            if text not in told:
+                self._answer.quirk("snapshot-differs")
+        elif rest := text.removeprefix(told):
+            self._answer.quirk("output-is-text")
+            self._contents.text(self._items.of_event(MESSAGE, {}), TEXT, None, rest)
 
     def _end(self, status: str, response: JSON) -> None:
         native = _own(response)

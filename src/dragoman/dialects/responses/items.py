@@ -9,7 +9,10 @@ has one number of our own, by which the assembler knows it.
    about the newest open item of its family; with none open it opens one, whose header comes later.
 3. An item that is added or done under keys that are unknown is the open one whose keys do not
    contradict it, else a new one.
-4. The items of the final ``output`` are found by id or call id, then by place, then by order.
+4. The items of the final ``output`` are found by call id, then by id, then by place, then by order.
+5. A snapshot under a known id is that item's, whatever call id it has; the first call id stays. It is
+   another item's where it has another name, or another index; and where it comes before the end for an
+   item that is over: servers give one id to all calls.
 """
 
 from __future__ import annotations
@@ -17,24 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.dialects.responses.wire import CALL, FAMILIES, JSON, MESSAGE, OTHER, REASONING, id_of, index_of
+from dragoman.dialects.responses.wire import CALL, FAMILIES, JSON, MESSAGE, OTHER, REASONING, id_of, index_of, text_of
 
 
 class Part:
     """One text of an item, as far as it was told."""
 
-    __slots__ = ("citations", "early", "pieces")
+    __slots__ = ("citations", "pieces")
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
-        self.early = ""
-        """What its start held: the whole text where nothing else comes, else the beginning of it."""
         self.citations: list[Any] = []
-
-    def begun(self, text: str) -> str:
-        """The first text of the part, behind what its start held already; any other as it is."""
-        early, self.early = self.early, ""
-        return text if self.pieces else early + text
 
 
 class Item:
@@ -110,6 +106,11 @@ class Item:
             return self.output_index != output_index
         return False
 
+    def is_told_by(self, raw: JSON, output_index: int | None = None) -> bool:
+        """Whether a snapshot under the id of this item can be of it, although its call id may be another."""
+        name, indexes = text_of(raw.get("name")), {self.output_index, output_index} - {None}
+        return (name is None or self.name in (None, name)) and len(indexes) < 2
+
 
 class Items:
     """The output items of one answer, in the order in which they were first told of."""
@@ -149,7 +150,10 @@ class Items:
         family = FAMILIES.get(str(raw.get("type")), OTHER)
         id, call_id = id_of(raw.get("id")), id_of(raw.get("call_id")) if family == CALL else None
         index = index_of(data.get("output_index"))
+        named = self._by_id.get((family, id)) if done and id is not None else None
         item = self._known(family, id, index, call_id)
+        if item is None and named is not None and not named.done and named.is_told_by(raw, index):
+            item = named
         if item is None:
             open_item = self._newest_open(family, id, index, call_id)
             if open_item is not None and (done or open_item.early is None):
@@ -170,8 +174,10 @@ class Items:
                 taken[place] = item
                 free.remove(item)
 
-        for place, raw in entries:
-            take(place, self._by_name(raw))
+        for find in (self._by_call_id, self._by_item_id):
+            for place, raw in entries:
+                if place not in taken:
+                    take(place, find(raw))
         for place, raw in entries:
             if place not in taken:
                 take(place, self._by_place(raw, place, free))
@@ -206,13 +212,14 @@ class Items:
                 return item
         return None
 
-    def _by_name(self, raw: JSON) -> Item | None:
+    def _by_call_id(self, raw: JSON) -> Item | None:
+        is_call = FAMILIES.get(str(raw.get("type"))) == CALL
+        return self._by_call.get(id_of(raw.get("call_id")) or "") if is_call else None
+
+    def _by_item_id(self, raw: JSON) -> Item | None:
         family = FAMILIES.get(str(raw.get("type")), OTHER)
-        call_id = id_of(raw.get("call_id")) if family == CALL else None
-        if call_id is not None and (item := self._by_call.get(call_id)):
-            return item
         item = self._by_id.get((family, id_of(raw.get("id")) or ""))
-        return None if item is None or item.contradicts(None, None, call_id) else item
+        return item if item is not None and item.is_told_by(raw) else None
 
     def _by_place(self, raw: JSON, place: int, free: list[Item]) -> Item | None:
         family = FAMILIES.get(str(raw.get("type")), OTHER)

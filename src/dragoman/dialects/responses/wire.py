@@ -148,7 +148,6 @@ QUIRKS = {
     "item-added-twice": "an output item was added twice",
     "item-id-rotates": "the id of an output item changed from event to event",
     "output-is-text": "the output was a text, or stood in output_text alone, in place of items",
-    "snapshot-differs": "a snapshot told another text than its deltas; the deltas stay",
 }
 """Oddities of servers that the decoder repairs: slug and sentence."""
 
