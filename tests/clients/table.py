@@ -63,15 +63,20 @@ SCENARIOS: dict[str, str] = {
 }
 """What the scripted upstream does."""
 _NAMELESS = "the call is dropped, and the answer ends with the text before it (decision 0017)"
+_INSISTS = "it is told, and asks again and again, as after every server error, until its minute is over"
 REASONS: dict[tuple[str | None, str | None], str] = {
     ("bad-no-name", None): _NAMELESS,
     ("bad-empty-name", None): _NAMELESS,
     ("bad-no-block-start", None): _NAMELESS,
     ("bad-no-args", None): "the call goes on as it came, since none are needed by many tools; what it lacks, "
     "the client tells its model",
+    ("bad-no-finish", "cli-opencode-compat"): _INSISTS,
+    ("bad-no-finish", "cli-opencode-responses"): _INSISTS,
+    ("bad-no-completed", "cli-opencode-compat"): _INSISTS,
+    ("bad-no-completed", "cli-opencode-responses"): _INSISTS,
     (None, "py-instructor-chat"): "takes one call of its one tool, without the gateway too",
 }
-"""Why a scenario fails, whatever the client, or a client, whatever the scenario."""
+"""Why a scenario fails with a client, whatever the client, or a client, whatever the scenario."""
 _NO_ROWS = Row(upstream="", scenario="")
 
 
@@ -134,7 +139,7 @@ def _failures(results: Results) -> Iterator[str]:
 
 def reason(scenario: str, client: str) -> str | None:
     """Why this client fails in this scenario, if it is known."""
-    return REASONS.get((scenario, None)) or REASONS.get((None, client))
+    return REASONS.get((scenario, client)) or REASONS.get((scenario, None)) or REASONS.get((None, client))
 
 
 def main() -> None:
