@@ -25,7 +25,7 @@ bench: .venv/develop ## what library and gateway cost, beside plain proxies: wri
 bench-peers: .venv/develop .venv/peers ## the same, beside other gateways as well
 	$(BIN)/python -m bench --write --peers .venv/peers $(ARGS)
 
-clients: .venv/develop ## all real clients on all upstreams, an hour and a half: writes docs/compatibility.md (../shared/clients)
+clients: .venv/develop ## (needs ../shared/clients) all real clients on all upstreams, an hour and a half: writes docs/compatibility.md (../shared/clients)
 	../shared/clients/install.sh
 	rm -f .clients.jsonl
 	-$(BIN)/python -m tests.clients.matrix --out .clients.jsonl $(ARGS)

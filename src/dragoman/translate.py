@@ -246,7 +246,11 @@ class Exchange:
         if self._loop.state is LoopState.OVER:
             self._keep(self._loop)
             return None
-        made, known = self._render(self._loop.messages)
+        try:
+            made, known = self._render(self._loop.messages)
+        except InvalidRequest as refusal:  # what a tool gave has no form there
+            self._answer.add([e.ResponseError(refusal.error)])
+            return None
         self.losses = tuple(dict.fromkeys((*self.losses, *self._prepared.of_client(made.losses))))
         self._dropped.update(self._turn.dropped)
         self._quirks.update(self._turn.quirks)
@@ -271,8 +275,7 @@ class Exchange:
 
     def take_over(self, other: Exchange) -> None:
         """Before ``request``: goes on with the answer of an exchange that failed after its head had to go out."""
-        if other.head is not None:
-            self._taken = other._answer
+        self._taken = other._answer if other.head is not None else None
 
     def give_up(self) -> None:
         """The failure that was withheld is what the client is told."""

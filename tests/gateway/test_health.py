@@ -160,6 +160,34 @@ def test_what_was_asked_before_the_cool_down_says_nothing_of_it() -> None:
     assert not clinic.admitted
 
 
+def test_nor_does_it_disturb_a_probe() -> None:
+    clinic = Clinic()
+    late = clinic.begin()
+    clinic.fail()
+    clinic.now = 81
+    probe = clinic.begin(answering=True)
+    clinic.health.learn(late, BROKEN)
+    clinic.health.learn(probe, None)
+    clinic.fail()
+    assert not clinic.admitted
+
+
+@pytest.mark.parametrize("sound", [None, REFUSED])
+def test_a_probe_ends_also_where_another_request_failed_meanwhile(sound: Error | None) -> None:
+    clinic = Clinic()
+    clinic.fail()
+    clinic.now = 81
+    probe = clinic.begin(answering=True)
+    clinic.now = 82
+    clinic.ask(BROKEN)
+    clinic.health.learn(probe, sound)
+    clinic.now = 200
+    clinic.fail()
+    assert not clinic.admitted
+    clinic.now = 231
+    assert clinic.admitted
+
+
 def test_what_is_asked_meanwhile_all_the_same_and_works_ends_it() -> None:
     clinic = Clinic()
     clinic.fail()

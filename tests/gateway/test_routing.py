@@ -41,6 +41,12 @@ def test_targets(router: Router, name: str, targets: list[str]) -> None:
     assert [str(target) for target in router.targets(name)] == targets
 
 
+def test_no_target_is_tried_twice() -> None:
+    router = Router(["a"], {"claude-*": ["a/claude-*", "a/claude-best"], "twice": ["a/x", "a/y", "a/x"]})
+    assert router.targets("claude-best") == (Target("a", "claude-best"),)
+    assert router.targets("twice") == (Target("a", "x"), Target("a", "y"))
+
+
 def test_a_text_is_matched_once_by_both_ends_of_a_pattern() -> None:
     router = Router(["a", "b"], {"ab*ba": ["a/*"]})
     assert router.targets("aba") == ()

@@ -114,7 +114,7 @@ def test_one_that_runs_is_used(tmp_path: Path, upstream: str, there: str) -> Non
 def test_what_one_that_runs_does_not_know_is_said(tmp_path: Path, upstream: str, there: str) -> None:
     stage = Stage(tmp_path, upstream, listen=there, **NAMED)
     done = stage.launch("codex", "--model", "named")
-    assert "Codex may also ask for gpt-*, codex-*, which that gateway does not know" in done.said
+    assert "Codex may also ask for gpt-*, codex-*, which this gateway does not know" in done.said
     assert [one["status"] for one in done.printed[1]] == [200, 404]
 
 

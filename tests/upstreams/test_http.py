@@ -337,13 +337,13 @@ async def test_half_an_answer(data: bytes) -> None:
 async def test_nobody_listens() -> None:
     async with serving(hello) as lab:
         await lab.server.__aexit__()
-        await lab.fails("cannot be reached")
+        await lab.fails("cannot be reached: nothing listens there")
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "x" * 64 + ".invalid"])
 async def test_no_such_host(host: str) -> None:
     upstream = HttpUpstream(name="up", dialect="chat", base_url=f"http://{host}/v1", headers={}, connect=30)
-    with pytest.raises(UpstreamError, match="cannot be reached"):
+    with pytest.raises(UpstreamError, match="cannot be reached: there is no server of its name"):
         await upstream.send(REQUEST)
 
 

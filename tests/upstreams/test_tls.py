@@ -118,6 +118,6 @@ async def test_a_server_without_tls() -> None:
     server = await asyncio.start_server(play, "127.0.0.1", 0)
     url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     upstream = HttpUpstream(name="up", dialect="chat", base_url=url, headers={}, connect=30)
-    with pytest.raises(UpstreamError, match=r"^the upstream 'up' cannot be reached$"):
+    with pytest.raises(UpstreamError, match=r"^the upstream 'up' cannot be reached: no TLS is spoken there$"):
         await upstream.send(REQUEST)
     server.close()

@@ -160,7 +160,7 @@ class _Search:
             raise self._refused
         turn = self.failed[-1]
         errors = [error for failed in self.failed if (error := failed.exchange.error)]
-        if all(error.status == 429 for error in errors):
+        if not self._asked.reply.begun and all(error.status == 429 for error in errors):
             turn = min(self.failed, key=_wait)
         await turn.give_up()
         self._asked.record.take(turn.exchange)

@@ -79,13 +79,17 @@ class Health:
         if error is not None and worth_another(error):
             self._fail(attempt, error)
             return
+        self.release(attempt)
         known = self._failing.get(attempt.target)
         # what was asked before the cool-down began says nothing of what comes after it
         if known is not None and (known.until is None or attempt.since >= known.cooling_since):
             del self._failing[attempt.target]
 
     def _fail(self, attempt: Attempt, error: Error) -> None:
-        known = self._failing.pop(attempt.target, None) or _Failing()
+        known = self._failing.get(attempt.target) or _Failing()
+        if known.until is not None and attempt.since < known.cooling_since and known.probe is not attempt:
+            return  # so it does if it failed
+        self._failing.pop(attempt.target, None)
         self._failing[attempt.target] = known  # the youngest now
         if len(self._failing) > _KNOWN:
             del self._failing[next(iter(self._failing))]

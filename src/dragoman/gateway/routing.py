@@ -46,10 +46,8 @@ class Router:
 
     def __init__(self, upstreams: Iterable[str], models: Mapping[str, Sequence[str]]) -> None:
         self._upstreams = tuple(upstreams)
-        self._exact = {name: tuple(map(_target, targets)) for name, targets in models.items() if "*" not in name}
-        patterns = [
-            (name.partition("*"), tuple(map(_target, targets))) for name, targets in models.items() if "*" in name
-        ]
+        self._exact = {name: _targets(targets) for name, targets in models.items() if "*" not in name}
+        patterns = [(name.partition("*"), _targets(targets)) for name, targets in models.items() if "*" in name]
         self._patterns = sorted(patterns, key=lambda pattern: len("".join(pattern[0])), reverse=True)
 
     @property
@@ -69,14 +67,19 @@ class Router:
         for (head, star, tail), targets in self._patterns:
             if name.startswith(head) and name.endswith(tail) and len(name) >= len(head) + len(tail):
                 middle = name[len(head) : len(name) - len(tail)]
-                carried = tuple(Target(one.upstream, one.model.replace("*", middle, 1)) for one in targets)
-                return Found(carried, Reason.PATTERN, f"{head}{star}{tail}")
+                carried = dict.fromkeys(Target(one.upstream, one.model.replace("*", middle, 1)) for one in targets)
+                return Found(tuple(carried), Reason.PATTERN, f"{head}{star}{tail}")
         upstream, slash, model = name.partition("/")
         if slash and upstream in self._upstreams:
             return Found((Target(upstream, model),), Reason.DIRECT, upstream) if model else None
         if name and len(self._upstreams) == 1:
             return Found((Target(self._upstreams[0], name),), Reason.ONLY, self._upstreams[0])
         return None
+
+
+def _targets(texts: Iterable[str]) -> tuple[Target, ...]:
+    """Each once: none is asked twice for one request."""
+    return tuple(dict.fromkeys(map(_target, texts)))
 
 
 def _target(text: str) -> Target:

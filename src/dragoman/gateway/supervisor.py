@@ -188,7 +188,6 @@ class _Supervisor:
         return WorkerError(f"the worker {number} ended ({how})")
 
     async def _start(self, number: int) -> _Worker:
-        found = self._found
         ours, theirs = socket.socketpair()
         with self._listeners.new() as listening, theirs:
             process = await asyncio.create_subprocess_exec(
@@ -200,6 +199,7 @@ class _Supervisor:
                 process_group=0,  # a Ctrl-C is for the supervisor, which passes it on
             )
         channel = await Channel.over(ours)
+        found = self._found  # of now: a reload reaches those workers that are known
         worker = self._workers[number] = _Worker(number, found, process, channel)
         await channel.send(Begin(number=number, found=found, folder=self._folder, since=self._since))
         return worker

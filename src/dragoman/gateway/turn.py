@@ -147,7 +147,7 @@ class Turn:
 
     def following(self, request: UpstreamRequest) -> Turn:
         """The turn of the next request of the same exchange, to the same upstream."""
-        return Turn(
+        turn = Turn(
             self.service,
             self.exchange,
             request,
@@ -157,6 +157,8 @@ class Turn:
             self._before_end,
             self._forwarded,
         )
+        turn._total = self._total
+        return turn
 
     @property
     def stopped(self) -> asyncio.Event:
@@ -340,8 +342,9 @@ class Turn:
             self._answer.close()
             return
         opening.cancel()
-        with contextlib.suppress(asyncio.CancelledError, UpstreamError):
-            (await opening).close()
+        await asyncio.wait((opening,))  # to await it would take a cancellation of this task for its own
+        if not opening.cancelled() and opening.exception() is None:
+            opening.result().close()
 
 
 def loss_header(losses: Sequence[Loss]) -> str:

@@ -105,7 +105,8 @@ def _plan(wish: Wish, agent: Agent) -> _Plan:
     chosen = model.choose(agent, wish.model, catalogue, there)
     needed = chosen or agent.usual
     if there and needed and not there.knows(needed):
-        _say(f"the gateway at {there.url} does not know {needed}, or not this key: another one is needed")
+        then = "it has to be stopped first" if wish.print_env else "another one is started"
+        _say(f"the gateway at {there.url} does not know {needed}, or does not take this key: {then}")
         there = None
     return _Plan(wish=wish, agent=agent, found=found, catalogue=catalogue, there=there, model=chosen)
 
@@ -121,7 +122,6 @@ def _home(agent: Agent) -> dict[str, str]:
 
 def _launch(plan: _Plan) -> int:
     if plan.there:
-        _warn(plan.agent, plan.there)
         return _run(plan, plan.there.url, "which runs already")
     models = _added(plan)
     for pattern, targets in models.items():
@@ -137,6 +137,8 @@ def _run(plan: _Plan, url: str, about: str) -> int:
     setup = plan.setup(url)
     command = plan.command(setup)
     _say(f"gateway {url}, {about}")
+    if plan.there:
+        _warn(plan.agent, plan.there)
     for line in shell.shown(setup, command, plan.secret, os.environ):
         click.echo(f"  {line}", err=True)
     environment = {name: value for name, value in os.environ.items() if name not in setup.without}
@@ -170,7 +172,9 @@ def _with_own(models: dict[str, list[str]], plan: _Plan) -> dict[str, list[str]]
 def _warn(agent: Agent, there: Running) -> None:
     """A gateway that runs already is as it is: the agent may ask it for names that it does not have."""
     if unknown := [pattern for pattern in agent.patterns if not there.knows(model.example(pattern))]:
-        _say(f"{agent.title} may also ask for {', '.join(unknown)}, which that gateway does not know (models)")
+        _say(
+            f"{agent.title} may also ask for {', '.join(unknown)}, which this gateway does not know: its small work would fail"
+        )
 
 
 def _say(words: str) -> None:

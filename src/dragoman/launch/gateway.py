@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 from urllib.parse import quote
@@ -109,10 +110,11 @@ def started(config: str | None, models: Mapping[str, list[str]], log: IO[bytes])
     assert process.stdin
     assert process.stdout
     try:
-        greeting = _GREETING.match(process.stdout.readline())
+        greeting = next(filter(None, map(_GREETING.match, process.stdout)), None)  # tools may print before it
         if not greeting:
             process.wait()
             raise GatewayEndedError(_tail(log))
+        threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
         yield Child(greeting[1].decode(), process, log)
     finally:
         process.stdin.close()
@@ -122,6 +124,13 @@ def started(config: str | None, models: Mapping[str, list[str]], log: IO[bytes])
             process.kill()
             process.wait()
         process.stdout.close()
+
+
+def _drain(printed: IO[bytes]) -> None:
+    """Takes what tools print: a full pipe would stop them."""
+    with contextlib.suppress(OSError, ValueError):  # it was closed
+        while printed.read(1 << 16):
+            pass
 
 
 def _tail(log: IO[bytes]) -> str:

@@ -15,7 +15,7 @@ import logging
 import math
 from importlib.metadata import version
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 import msgspec
@@ -75,9 +75,10 @@ class McpToolset:
         self.tools: tuple[ToolSpec, ...] = ()
         self._server = server
         self._patience = patience or Patience()
-        self._secrets = [
-            text for one in (*server.env.values(), *server.headers.values()) if len(text := one.reveal()) >= _SECRET
-        ]
+        hidden = [one.reveal() for one in (*server.env.values(), *server.headers.values())]
+        if server.url is not None:
+            hidden += [value for _, value in parse_qsl(urlsplit(server.url.reveal()).query)]
+        self._secrets = [text for text in hidden if len(text) >= _SECRET]
         self._client: Client | None = None
         self._calls = 0
         self._owner: asyncio.Task[None] | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
+import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
@@ -33,6 +34,18 @@ def _trusted() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+def _why(failure: OSError | UnicodeError) -> str:
+    """What kept a connection from being made, as far as it is one of the common reasons; never an address."""
+    match failure:
+        case ssl.SSLError():
+            return ": no TLS is spoken there"
+        case socket.gaierror() | UnicodeError():
+            return ": there is no server of its name"
+        case ConnectionRefusedError():
+            return ": nothing listens there"
+    return ""
 
 
 class HttpUpstream:
@@ -96,7 +109,7 @@ class HttpUpstream:
         except ssl.SSLCertVerificationError as failure:
             raise failed(self._name, "has no valid certificate") from failure
         except (OSError, UnicodeError) as failure:  # the latter for a name that cannot be one
-            raise failed(self._name, "cannot be reached") from failure
+            raise failed(self._name, f"cannot be reached{_why(failure)}") from failure
 
     def _written(self, request: UpstreamRequest) -> bytes:
         body = jsontext.render(request.body)
