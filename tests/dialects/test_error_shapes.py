@@ -75,6 +75,12 @@ IN_STREAMS = [
     (b'{"response":{"error":{"message":"broke"}}}', K.SERVER),
     (b'{"base_resp":{"status_code":1,"status_msg":"broke"}}', K.SERVER),
     (b'{"error":"invalid","error_description":"broke"}', K.SERVER),
+    (b'{"message":"broke","type":null,"param":null,"code":null}', K.SERVER),
+    (b'{"errcode":"rate_limit_exceeded","errMsg":"broke"}', K.RATE_LIMIT),
+    (b'{"Response":{"Error":{"Code":"InternalError","Message":"broke"}}}', K.SERVER),
+    (b'{"status":"failed","reason":"broke"}', K.SERVER),
+    (b'{"status":"429","message":"broke","link":"x"}', K.RATE_LIMIT),
+    (b'{"type":"about:blank","title":"broke","status":503}', K.OVERLOADED),
 ]
 
 
@@ -115,6 +121,11 @@ def test_an_event_that_is_called_an_error_is_one(upstream: str, data: bytes) -> 
         b'{"x_groq":{"id":"r"}}',
         b'{"base_resp":{"status_code":0,"status_msg":"ok"}}',
         b'{"error":null,"errors":[]}',
+        b'{"error":{"code":null,"message":""}}',
+        b'{"error_code":0,"error_msg":"success"}',
+        b'{"status":200,"title":"found"}',
+        b'{"message":{"role":"assistant","content":"Hi"}}',
+        b'{"message":{"content":"Hi"}}',
     ],
 )
 def test_what_servers_say_besides_is_no_error(upstream: str, data: bytes) -> None:
@@ -123,3 +134,37 @@ def test_what_servers_say_besides_is_no_error(upstream: str, data: bytes) -> Non
     exchange.receive_head(200, {})
     exchange.receive_data(b"data: " + data + b"\n\n")
     assert exchange.error is None
+
+
+@pytest.mark.parametrize("upstream", dialects.names())
+@pytest.mark.parametrize(
+    "data", [b'{"foo":1}', b'{"id":"x","message":"searching","step":1}', b'event: x\ndata: {"a":1}']
+)
+def test_what_is_not_understood_is_a_loss(upstream: str, data: bytes) -> None:
+    assert sum(losses(upstream, data).values()) == 1
+
+
+@pytest.mark.parametrize("upstream", ["chat", "messages", "gemini"])
+@pytest.mark.parametrize("data", [b"7", b'"broke"', b'["broke"]', b'[null,"broke"]'])
+def test_an_event_that_is_no_object_is_a_loss(upstream: str, data: bytes) -> None:
+    assert losses(upstream, data) == {"an event that is no object": 1}
+
+
+@pytest.mark.parametrize("upstream", dialects.names())
+@pytest.mark.parametrize("data", [b'{"type":"ping"}', b"null", b"[]"])
+def test_what_tells_nothing_is_no_loss(upstream: str, data: bytes) -> None:
+    assert losses(upstream, data) == {}
+
+
+@pytest.mark.parametrize("chunk", [b'{"id":"x","object":"y"}', b'{"x_groq":{"id":"r"}}', b'{"choices":[],"cost":"0"}'])
+def test_a_chunk_without_content_is_no_loss(chunk: bytes) -> None:
+    assert losses("chat", chunk) == {}
+
+
+def losses(upstream: str, data: bytes) -> dict[str, int]:
+    exchange = Exchange(dialects.get("chat"), dialects.get(upstream), seed="s", now=0)
+    exchange.begin(streaming=True)
+    exchange.receive_head(200, {})
+    exchange.receive_data((data if data.startswith(b"event") else b"data: " + data) + b"\n\n")
+    assert exchange.error is None
+    return dict(exchange.dropped)

@@ -109,6 +109,8 @@ async def test_a_server_without_a_counter_is_no_obstacle(lab: Lab, answer: Scrip
         (counted(b"no key sk-upstream-secret", 400), 400),
         (counted(b"no", 302), 502),
         (counted(b'{"type": "error", "error": {"type": "overloaded_error", "message": "no"}}'), 503),
+        (counted(b'[{"error": {"code": 503, "message": "no"}}]'), 503),
+        (counted(b'{"error_code": 18, "error_msg": "no"}'), 500),
     ],
 )
 async def test_a_count_that_fails(lab: Lab, answer: ScriptedAnswer, status: int) -> None:

@@ -84,8 +84,11 @@ _SAYING = (
 _WRAPPING = ("error", "errors", "err", "fault", "exception", "base_resp")
 """Members that hold the error itself, or the text of it."""
 
-_SURE = ("error", "errors", "err", "fault", "exception", "detail", "error_message", "error_msg")
+_SURE = ("error", "errors", "err", "fault", "exception", "detail")
 """Members that only an error has."""
+
+_NAMED = ("error_message", "error_msg")
+"""Members that only an error has, unless the code beside them says that there is none."""
 
 _PLAIN = ("message", "msg")
 """Members that tell an error from anything else beside a word that says so, or where nothing else is said."""
@@ -95,6 +98,7 @@ _BESIDE = frozenset({*_PLAIN, "request_id", "trace_id", "timestamp"})
 
 _SUCCESS = frozenset({"", "0", "ok", "success", "succeeded", "none"})
 _FAILED = frozenset({"error", "fail", "failed", "failure"})
+_HTTP_ERROR = re.compile("[45][0-9][0-9]")
 _ERROR_TEXT = re.compile(r"\W*(?:error|exception)\b[\s:\]>-]*(.*)", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _PAGE_CHARACTERS = 10_000  # how far into a page its title is looked for
@@ -125,24 +129,48 @@ def members_of(body: Any) -> dict[str, Any]:
     return body if isinstance(body, dict) else {"message": body}
 
 
-def is_bare_error(value: dict[str, Any]) -> bool:
-    """Whether an object that is no part of an answer is an error of another API: FastAPI's, AWS's, a proxy's."""
-    value = _respelled(value)
+def is_bare_error(value: Any) -> bool:
+    """Whether a value that is no part of an answer is an error of another API: FastAPI's, AWS's, a proxy's.
+
+    Of a list its first item counts, as in ``members_of``; members that are ``null`` say nothing.
+    """
+    if isinstance(value, list):
+        value = next((item for item in value if item), None)
+    if not isinstance(value, dict):
+        return False
+    value = {name: held for name, held in _respelled(value).items() if held is not None}
     if any(is_said(value.get(name)) for name in _SURE) or has_failed_base(value):
         return True
-    if isinstance(inner := value.get("response"), dict) and is_said(inner.get("error")):
+    if isinstance(inner := value.get("response"), dict) and is_said(_respelled(inner).get("error")):
         return True
-    if not any(isinstance(said := value.get(name), (str, dict)) and said for name in _PLAIN):
-        return False
-    word, status = value.get("type"), value.get("status", value.get("status_code"))
-    return (
-        (isinstance(word, str) and word.lower().endswith(("error", "exception")))
-        or value.get("object") == "error"
-        or value.get("success") is False
-        or _fails(value.get("code"))
-        or (_fails(status) if isinstance(status, int) else isinstance(status, str) and status.lower() in _FAILED)
-        or value.keys() <= _BESIDE
-    )
+    if _says_failure(value):
+        return any(_said(value.get(name)) for name in _SAYING)
+    code, plain = value.get("code"), [value[name] for name in _PLAIN if value.get(name)]
+    if any(is_said(value.get(name)) for name in _NAMED) and (code is None or _fails(code)):
+        return True
+    if _fails(code):
+        return any(isinstance(said, (str, dict)) for said in plain)
+    return any(isinstance(said, str) for said in plain) and value.keys() <= _BESIDE
+
+
+def _says_failure(value: dict[str, Any]) -> bool:
+    """Whether the type, the status or a flag of an object says that something failed."""
+    word = value.get("type")
+    if isinstance(word, str) and word.lower().endswith(("error", "exception")):
+        return True
+    if value.get("object") == "error" or value.get("success") is False:
+        return True
+    for status in (value.get("status"), value.get("status_code")):
+        if isinstance(status, str) and (status.lower() in _FAILED or _HTTP_ERROR.fullmatch(status)):
+            return True
+        if isinstance(status, int) and _fails(status):
+            return True
+    return False
+
+
+def is_foreign(value: dict[str, Any], own: frozenset[str]) -> bool:
+    """Whether an object has none of an answer's own members and yet tells something: a ping is a type alone."""
+    return own.isdisjoint(value) and any(held for name, held in value.items() if name != "type")
 
 
 def has_failed_base(value: dict[str, Any]) -> bool:
@@ -197,7 +225,7 @@ def told_status(status: int, members: dict[str, Any]) -> int:
     if 400 <= status <= 599:
         return status
     words = (text_of(members.get(name)) for name in ("code", "status_code", "status"))
-    return next((int(word) for word in words if re.fullmatch("[45][0-9][0-9]", word)), 0)
+    return next((int(word) for word in words if _HTTP_ERROR.fullmatch(word)), 0)
 
 
 def kind_of(status: int, words: tuple[str, ...], message: str) -> ErrorKind:
@@ -219,14 +247,16 @@ def says_too_long(kind: ErrorKind, message: str) -> bool:
 
 
 def _respelled(members: dict[str, Any]) -> dict[str, Any]:
-    """The members with their names in snake case (``statusCode``, ``Message``); AWS's ``__type`` is a code."""
+    """The members with their names in one spelling: ``statusCode`` is ``status_code``, ``errmsg`` ``error_msg``."""
     exact = {name: value for name, value in members.items() if _spelled(name) == name}
     return {**{_spelled(name): value for name, value in members.items()}, **exact}
 
 
 def _spelled(name: str) -> str:
+    """Snake case; AWS's ``__type`` is a code, too."""
     plain = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    return "code" if plain in ("__type", "_type") else plain
+    plain = re.sub("^err(or)?_?(?=(code|msg|message)$)", "error_", plain)
+    return "code" if plain in ("__type", "_type", "error_code") else plain
 
 
 def _fails(code: Any) -> bool:

@@ -108,7 +108,7 @@ async def _by_upstream(
         raise InvalidRequest(Error(kind=ErrorKind.UPSTREAM_TIMEOUT, message=message)) from None
     if status == 200 and _is_count(answer, service.dialect):
         return answer
-    if status in _NO_COUNTER or (status == 200 and not (isinstance(answer, dict) and is_bare_error(answer))):
+    if status in _NO_COUNTER or (status == 200 and not is_bare_error(answer)):
         return None
     error = accounted(service.dialect.parse_error(status if status != 200 else 0, answer), service.dialect.name)
     if 200 < status < 400:

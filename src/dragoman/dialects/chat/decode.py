@@ -19,7 +19,7 @@ from dragoman.dialects.chat.errors import error_in, no_answer, parse_error, unre
 from dragoman.dialects.chat.usage import parse_usage, without_zeros
 from dragoman.dialects.chat.wire import ENVELOPE_NATIVE, FAILED, FINISH, INTERRUPTED, RENDERED_FINISH
 from dragoman.dialects.contract import Plain
-from dragoman.dialects.error_shapes import error_said
+from dragoman.dialects.error_shapes import error_said, is_foreign
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import read_fragment
 from dragoman.streaming.sse import DONE, ServerSentEvent
@@ -27,6 +27,11 @@ from dragoman.streaming.sse import DONE, ServerSentEvent
 _JSON = dict[str, Any]
 _CONTENT = ("content", "text", "delta", "response", "output_text")
 """Members beside the choices that hold what has no place there."""
+_CHUNK = frozenset(
+    {*("choices", "usage", "object", "model", "finish_reason", "tool_calls"), *_CONTENT}
+    | {"citations", "search_results", "x_groq", "prompt_filter_results"}
+)
+"""The members of a chunk: what has none of them is something else."""
 _LATEST = 1 << 53
 """What is no time, in seconds or in milliseconds."""
 
@@ -74,13 +79,18 @@ class ChatDecoder:
                 self.plain = self._choices[0].plain
         elif record.event == "error":
             self._fail(parse_error(0, value))
-        elif isinstance(value, list):
+        else:
+            self._items(value, record.event)
+
+    def _items(self, value: Any, event: str) -> None:
+        """The chunks of an array; what is no object tells nothing that is known."""
+        if isinstance(value, list):
             self._assembler.quirk("chunk-in-array")
-            for item in value:
-                if isinstance(item, dict):
-                    self._chunk(item, record.event)
-        elif value is not None:
-            self._assembler.lose("an event that is no object")
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict):
+                self._chunk(item, event)
+            elif item is not None:
+                self._assembler.lose("an event that is no object")
 
     def decode_body(self, body: Any) -> None:
         """A whole answer, from its JSON."""
@@ -169,6 +179,8 @@ class ChatDecoder:
             for name in _CONTENT:
                 if (held := value.get(name)) and not (choices and self._repeats(held, choices)):
                     self._assembler.lose(f"{name} outside of choices")
+        if not choices and is_foreign(value, _CHUNK):
+            self._assembler.lose("an event that is no chunk")
         if value.get("citations") or value.get("search_results"):
             if self._several:
                 self._assembler.choice(0)

@@ -15,7 +15,7 @@ from dragoman import jsontext
 from dragoman.canonical.events import FinishReason, Media
 from dragoman.canonical.opaque import Opaque
 from dragoman.dialects.contract import Plain
-from dragoman.dialects.error_shapes import error_said, is_bare_error
+from dragoman.dialects.error_shapes import error_said, is_bare_error, is_foreign, is_said
 from dragoman.dialects.gemini.citations import parse_citations
 from dragoman.dialects.gemini.errors import failure, parse_error, unreadable
 from dragoman.dialects.gemini.parts import parse_proof
@@ -43,6 +43,9 @@ from dragoman.streaming.sse import DONE, ServerSentEvent
 
 _ENVELOPE = ("createTime", "modelStatus")
 """Members of a response that only clients of this dialect get."""
+
+_CHUNK = frozenset({"candidates", "usageMetadata", "promptFeedback", "responseId", "modelVersion", *_ENVELOPE})
+"""The members of a response: what has none of them is something else."""
 
 _OWN_MEMBERS = frozenset({"content", "finishReason", "index", "logprobsResult"})
 """Members of a candidate that have a form of their own; the others go on to this dialect's clients as they are."""
@@ -141,7 +144,7 @@ class Decoder:
             self._assembler.lose("an event that is no object")
 
     def _chunk(self, chunk: JSON) -> None:
-        if chunk.get("error"):
+        if is_said(chunk.get("error")):
             self._spoke = True
             self._assembler.fail(parse_error(0, chunk))
             return
@@ -154,6 +157,8 @@ class Decoder:
             self._spoke = True
             self._assembler.fail(parse_error(0, chunk))
             return
+        if is_foreign(chunk, _CHUNK):
+            self._assembler.lose("an event that is no response")
         if not self._identified:
             self._identify(chunk)
         if counts := chunk.get("usageMetadata"):

@@ -19,7 +19,7 @@ from dragoman.canonical.errors import Error, ErrorKind
 from dragoman.canonical.events import FinishReason
 from dragoman.canonical.opaque import Opaque
 from dragoman.dialects.contract import Plain
-from dragoman.dialects.error_shapes import error_said, is_bare_error, message_of
+from dragoman.dialects.error_shapes import error_said, is_bare_error, is_said, message_of
 from dragoman.dialects.messages import wire
 from dragoman.dialects.messages.errors import parse_error
 from dragoman.dialects.messages.response import UsageReader, parse_citation
@@ -27,6 +27,7 @@ from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.sse import DONE, ServerSentEvent
 from dragoman.streaming.toolcalls import read_fragment
 
+_BODY = ("content", "stop_reason")  # members that a whole message has
 _OWN_KEYS = 1 << 20  # keys of blocks whose index is taken or missing start here
 
 
@@ -90,7 +91,7 @@ class MessagesDecoder:
         if not isinstance(body, dict):
             self._assembler.fail(Error(kind=ErrorKind.BAD_UPSTREAM, message="the upstream's answer is not a message"))
             return
-        if body.get("type") == "error" or body.get("error") or ("content" not in body and "stop_reason" not in body):
+        if body.get("type") == "error" or is_said(body.get("error")) or body.keys().isdisjoint(_BODY):
             self._error(body)
             return
         self._envelope(body)
@@ -113,7 +114,7 @@ class MessagesDecoder:
     def _event(self, value: dict[str, Any], name: str) -> None:
         kind = value.get("type")
         if not isinstance(kind, str) or not kind:
-            kind = name or ("error" if value.get("error") else "")
+            kind = name
         elif not name and not self._unnamed:
             self._unnamed = True
             self._assembler.quirk("event-name-missing")
