@@ -113,7 +113,7 @@ class _Renamer:
         if tool.about:
             text = f"{tool.about}\n\n{tool.description or ''}".strip()
             tool = msgspec.structs.replace(tool, description=text, about=None)
-        tool = msgspec.structs.replace(tool, name=name, namespace=None)
+        tool = msgspec.structs.replace(tool, name=name, namespace=None, native=None)
         if tool.kind == "function" or self._traits.custom_tools:
             return tool
         return msgspec.structs.replace(

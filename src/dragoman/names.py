@@ -14,6 +14,12 @@ import msgspec
 
 from dragoman.canonical.events import ToolKind
 
+BUILTIN = "builtin:"
+"""The namespace of the tools that a client's vendor defines and the client runs, in items of their own.
+
+No namespace of a client's can have this name. Models know these tools by their bare names.
+"""
+
 
 class ToolIdentity(msgspec.Struct, frozen=True):
     """What a client calls a tool that an upstream knows by another name or in another form."""
@@ -51,6 +57,8 @@ class ToolNames:
     def alias(self, tool: ToolIdentity) -> str:
         """The upstream's name of a tool; names that only the history has get theirs as they come."""
         known = self._names.get((tool.name, tool.namespace))
+        if known is None and tool.namespace is None:
+            known = self._names.get((tool.name, BUILTIN))  # a call that its own item could not hold
         if known is not None:
             return known
         free = (name for name in self._spellings(tool) if self._legal(name) and name not in self.identities)
@@ -58,6 +66,8 @@ class ToolNames:
 
     def _spellings(self, tool: ToolIdentity) -> Iterator[str]:
         """Names for the tool, the best first."""
+        if tool.namespace == BUILTIN:
+            yield tool.name
         full = tool.name if tool.namespace is None else f"{tool.namespace}__{tool.name}"
         yield full
         plain = _ILLEGAL.sub("_", full)

@@ -132,7 +132,8 @@ class Message(msgspec.Struct, frozen=True):
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that the client runs. ``schema`` is JSON Schema; ``format`` a custom tool's grammar.
 
-    ``about``: what its namespace is for; the first tool of a namespace has it.
+    ``about``: what its namespace is for; the first tool of a namespace has it. ``native``: its declaration in
+    the client's own dialect, where the client's vendor defines the tool (``names.BUILTIN``).
     """
 
     name: str
@@ -144,6 +145,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | None = None
     about: str | None = None
     cache: dict[str, Any] | None = None
+    native: dict[str, Any] | None = None
 
 
 class HostedTool(msgspec.Struct, frozen=True, kw_only=True):

@@ -94,6 +94,19 @@ CALLS = [
         CALLED,
     ),
     Probe(
+        "a call of the vendor's tool that the client ran",
+        {
+            "responses": turns(
+                {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ls"]}},
+                {
+                    "type": "shell_call_output",
+                    "call_id": "call_1",
+                    "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+                },
+            )
+        },
+    ),
+    Probe(
         "what the vendor's servers ran",
         {
             "responses": said(

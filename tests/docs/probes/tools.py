@@ -60,7 +60,13 @@ TOOLS = [
             )
         },
     ),
-    Probe("the vendor's tools that the client runs", {"messages": tool({"type": "bash_20250124", "name": "bash"})}),
+    Probe(
+        "the vendor's tools that the client runs",
+        {
+            "responses": tool({"type": "local_shell"}),
+            "messages": tool({"type": "bash_20250124", "name": "bash"}),
+        },
+    ),
     Probe(
         "tools that the vendor's servers run",
         {

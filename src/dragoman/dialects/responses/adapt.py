@@ -68,6 +68,8 @@ class _Items:
         self._stored = stored
         self._text = facts.signing_upstream is False or facts.wants_reasoning
         """Reasoning may go back as text."""
+        self._calls: dict[str, str] = {}
+        """The ids of calls of a local shell, by ids of their items that were made here."""
         self._begun = False
         """Whether the system text at the beginning is over."""
         self._parted = False
@@ -117,6 +119,10 @@ class _Items:
         if "id" not in item:
             return item
         id = item["id"]
+        if is_minted(id) and item.get("type") == "local_shell_call":
+            self._calls[id] = original(text_of(item.get("call_id")) or id)
+        elif is_minted(id) and item.get("type") == "local_shell_call_output":
+            return {**item, "id": self._calls.get(id, id)}  # it names the call that the output is of
         loose = item.get("type") in _LOOSE and (self._parted or self._facts.stateless_upstream)
         if text_of(id) is not None and not is_minted(id) and (keep or not loose):
             return item

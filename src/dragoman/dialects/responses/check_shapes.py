@@ -51,7 +51,9 @@ REQUIRED = (
     *("error", "incomplete_details", "instructions", "metadata", "temperature", "top_p", "usage"),
 )
 
-WITH_STATUS = ("message", *CLIENT_CALLS)
+BUILTIN_CALLS = ("local_shell_call", "shell_call", "apply_patch_call")
+"""Calls of tools that the vendor defines: they have no arguments, but an action or an operation."""
+WITH_STATUS = ("message", *CLIENT_CALLS, *BUILTIN_CALLS)
 
 PART_TEXT = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
 
@@ -144,11 +146,40 @@ def check_item(item: Any, report: Report) -> bool:
         need(isinstance(item.get(member), str), "responses.item.shape", f"{member} of the call is no string")
         named = is_visible(item.get("name")) and is_visible(item.get("call_id"))
         need(named, "responses.call.identity", "a call without name or call_id")
+    elif kind in BUILTIN_CALLS:
+        need(is_visible(item.get("call_id")), "responses.call.identity", "a call without call_id")
+        need(_tells_what_to_do(item), "responses.item.shape", "what the call is to do has not the form of its type")
     for member in ("content", "summary") if kind in ("message", "reasoning") else ():
         parts = item.get(member)
         for part in parts if isinstance(parts, list) else []:
             check_part(part, report)
     return True
+
+
+def _tells_what_to_do(item: JSON) -> bool:
+    held = item.get("operation" if item["type"] == "apply_patch_call" else "action")
+    if not isinstance(held, dict):
+        return False
+    match item["type"]:
+        case "local_shell_call":
+            env = held.get("env")
+            pairs = isinstance(env, dict) and all(isinstance(value, str) for value in env.values())
+            return pairs and held.get("type") == "exec" and _are_texts(held.get("command"))
+        case "shell_call":
+            return _are_texts(held.get("commands"))
+    with_diff = held.get("type") in ("create_file", "update_file") and isinstance(held.get("diff"), str)
+    return isinstance(held.get("path"), str) and (with_diff or held.get("type") == "delete_file")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def written_at_length(item: JSON) -> Any:
+    """The part of such a call that is empty when the item is added: the command, the commands, or the diff."""
+    held = item.get("operation" if item["type"] == "apply_patch_call" else "action")
+    names = {"local_shell_call": "command", "shell_call": "commands", "apply_patch_call": "diff"}
+    return held.get(names[item["type"]]) if isinstance(held, dict) else None
 
 
 def check_part(part: Any, report: Report) -> None:
@@ -167,7 +198,7 @@ def check_part(part: Any, report: Report) -> None:
 def check_call_id(item: JSON, seen: set[str], report: Report) -> None:
     """Two calls may not share a call_id."""
     call_id = item.get("call_id")
-    if item["type"] in CLIENT_CALLS and isinstance(call_id, str):
+    if item["type"] in (*CLIENT_CALLS, *BUILTIN_CALLS) and isinstance(call_id, str):
         report.need(call_id not in seen, "responses.call.identity", f"call_id {call_id} is another call's")
         seen.add(call_id)
 
@@ -175,7 +206,7 @@ def check_call_id(item: JSON, seen: set[str], report: Report) -> None:
 def check_done_status(item: JSON, report: Report) -> None:
     if item["type"] in WITH_STATUS:
         status = item.get("status")
-        over = status in ("completed", "incomplete")
+        over = status == "completed" or (status == "incomplete" and item["type"] != "apply_patch_call")
         report.need(over, "responses.item.status", f"a done {item['type']} has status {status!r}")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman.dialects.contract import Violation
 from dragoman.dialects.responses.check_shapes import (
+    BUILTIN_CALLS,
     PART_TEXT,
     WITH_STATUS,
     Report,
@@ -19,6 +20,7 @@ from dragoman.dialects.responses.check_shapes import (
     is_count,
     is_visible,
     parse_strict,
+    written_at_length,
 )
 from dragoman.dialects.responses.wire import CLIENT_CALLS, JSON
 from dragoman.jsontext import shown
@@ -212,6 +214,8 @@ class _Stream:
         if item["type"] in WITH_STATUS:
             need(item.get("status") == "in_progress", "responses.item.status", f"added as {item.get('status')!r}")
         filled = [name for name in ("content", "summary", _GROWS.get(item["type"], "")) if item.get(name)]
+        if item["type"] in BUILTIN_CALLS and written_at_length(item):
+            filled.append("what is to be done")
         need(not filled, "responses.item.empty", f"added with {', '.join(filled)}")
         self.item = _Item(item)
 

@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from dragoman.canonical import events as e
+from dragoman.dialects.responses import builtins
 from dragoman.dialects.responses import response as make
 from dragoman.dialects.responses.errors import error_members, failure
 from dragoman.dialects.responses.response import Maker
 from dragoman.dialects.responses.wire import IMAGE_CALL, JSON, NAME, PARAGRAPH, RESPONSE_PREFIX
 from dragoman.jsontext import quoted, render
+from dragoman.names import BUILTIN
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
 from dragoman.streaming.sse import named_frame
 
@@ -56,6 +58,8 @@ class ResponsesEncoder(StreamEncoder):
         self._citations: list[e.Citation] = []
         self._call: e.ToolCallStart | None = None
         self._custom = False
+        self._held = False
+        """Whether the call waits for its end, which tells what its item is."""
         # a delta event, cut open where its number and its text stand
         self._delta_head = self._delta_place = self._delta_end = b""
 
@@ -96,6 +100,7 @@ class ResponsesEncoder(StreamEncoder):
             self.response_start(e.ResponseStart())
         if not self._in_part:
             self._settle()
+        self._release()
         self._event("error", error_members(event.error))
         output = self._output
         if self._in_part and not self._thinks and not self._refusal:
@@ -276,8 +281,14 @@ class ResponsesEncoder(StreamEncoder):
     def tool_call_start(self, event: e.ToolCallStart) -> None:
         self._settle()
         self._call = event
-        self._custom = event.kind == "custom"
-        self._open(self._call_item(event, "in_progress", ""))
+        self._held = event.namespace == BUILTIN
+        self._pieces = []
+        if not self._held:
+            self._open_call(event)
+
+    def _open_call(self, start: e.ToolCallStart) -> None:
+        self._custom = start.kind == "custom"
+        self._open(self._call_item(start, "in_progress", ""))
         if self._custom:
             self._deltas("response.custom_tool_call_input.delta", {})
         else:
@@ -286,13 +297,26 @@ class ResponsesEncoder(StreamEncoder):
     def tool_call_delta(self, event: e.ToolCallDelta) -> None:
         if event.text:
             self._pieces.append(event.text)
-            self._delta(event.text, self._delta_end)
+            if not self._held:
+                self._delta(event.text, self._delta_end)
+
+    def _release(self) -> None:
+        """Tells a call that waited as one of a function."""
+        if self._held and self._call is not None:
+            self._held, pieces = False, self._pieces
+            self._open_call(self._call)
+            self.tool_call_delta(e.ToolCallDelta("".join(pieces)))
 
     def tool_call_end(self, event: e.ToolCallEnd) -> None:
         start = self._call
         if start is None:
             return
         text = "".join(self._pieces)
+        if self._held and event.complete and builtins.item_of(start.name, start.namespace, text) is not None:
+            self._call, self._held = None, False
+            self._whole(self._call_item(start, "completed", text))
+            return
+        self._release()
         if self._custom:
             self._inside("response.custom_tool_call_input.done", {"input": text})
         else:
@@ -320,7 +344,8 @@ class ResponsesEncoder(StreamEncoder):
     def _whole(self, item: JSON) -> None:
         """An item that came in one piece: added without what it made, then done."""
         self._settle()
-        added = {**item, **{name: blank for name, blank in _BLANKED.items() if isinstance(item.get(name), str)}}
+        blanks = {name: blank for name, blank in _BLANKED.items() if isinstance(item.get(name), str)}
+        added = {**builtins.opened(item), **blanks}
         added |= {name: None for name in _LATER if name in item}
         if "status" in item or item.get("type") == IMAGE_CALL:
             added["status"] = "in_progress"

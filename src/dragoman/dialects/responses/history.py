@@ -27,6 +27,7 @@ from dragoman.canonical.request import (
     ToolRun,
 )
 from dragoman.dialects.responses import compaction
+from dragoman.dialects.responses.builtins import CallReader
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.parts import parse_content
 from dragoman.dialects.responses.wire import JSON, NAME, RUN_ID, is_minted, list_of, object_of, text_of
@@ -65,6 +66,7 @@ class HistoryReader:
         self._messages: list[Message] = []
         self._role: Role | None = None
         self._parts: list[Part] = []
+        self._builtins = CallReader()
 
     def read(self, raw: Any) -> tuple[Message, ...]:
         if isinstance(raw, str):
@@ -98,6 +100,10 @@ class HistoryReader:
             self._add(Role.ASSISTANT, _reasoning(item))
         elif not isinstance(kind, str):
             raise refused("expected a string", f"{path}.type")
+        elif (part := self._builtins.read(item)) is not None:
+            if not part.id:
+                raise refused("expected a call_id", f"{path}.call_id")
+            self._add(Role.ASSISTANT if isinstance(part, ToolCall) else Role.USER, part)
         else:
             self._native(kind, item, path)
 

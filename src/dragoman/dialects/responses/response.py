@@ -12,6 +12,7 @@ from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool,
 from dragoman.canonical.opaque import Opaque, seal
 from dragoman.canonical.request import OutputFormat, Request, Role, Text
 from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
+from dragoman.dialects.responses.builtins import item_of
 from dragoman.dialects.responses.tools import declared_tools, render_choice
 from dragoman.dialects.responses.wire import (
     IMAGE_CALL,
@@ -24,6 +25,7 @@ from dragoman.dialects.responses.wire import (
     RUN_ID,
     mint,
 )
+from dragoman.names import BUILTIN
 from dragoman.streaming.encoder import EncodeContext
 
 
@@ -120,12 +122,17 @@ def reasoning(id: str, summary: list[JSON], content: list[JSON] | None = None, e
 
 
 def call(maker: Maker, id: str, status: str, text: str, said: ToolCallStart | ToolCallBlock) -> JSON:
-    """A call's item, with the upstream's own members; without an id it is a new one."""
+    """A call's item, with the upstream's own members; without an id it is a new one.
+
+    A whole call of a tool that the vendor defines has an item of its own, if that can hold the arguments.
+    """
+    if status == "completed" and (built := item_of(said.name, said.namespace, text)) is not None:
+        return {"id": maker.id(built["type"]), **built, "status": status, "call_id": said.id}
     kind, member = ("custom_tool_call", "input") if said.kind == "custom" else ("function_call", "arguments")
     own = said.native if maker.own and said.native else {}
     id = id or maker.id(kind, own.get("id"))
     item = {**own, "id": id, "type": kind, "status": status, "call_id": said.id, "name": said.name, member: text}
-    return item if said.namespace is None else {**item, "namespace": said.namespace}
+    return item if said.namespace in (None, BUILTIN) else {**item, "namespace": said.namespace}
 
 
 def annotation(citation: Citation, length: int) -> JSON | None:

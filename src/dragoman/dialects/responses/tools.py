@@ -1,6 +1,7 @@
 """Tools and the choice among them, both ways. They are flat here: no ``function`` object inside.
 
-A namespace is a tool that holds tools; each of those becomes a tool that knows its namespace.
+A namespace is a tool that holds tools; each of those becomes a tool that knows its namespace. Tools that this vendor
+defines and the client runs are a namespace too (``builtins``).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from dragoman.canonical.request import HostedTool, Loss, Request, Tool, ToolChoi
 from dragoman.dialects.contract import Facts
 from dragoman.dialects.openai_schema import fits_strict, object_schema
 from dragoman.dialects.openai_shapes import ORIGINS, read_cache
+from dragoman.dialects.responses import builtins
 from dragoman.dialects.responses.errors import refused
 from dragoman.dialects.responses.wire import JSON, NAME, list_of, object_of, text_of
+from dragoman.names import BUILTIN
 
 _CLIENT_TOOLS = ("function", "custom")
 _READ = frozenset(
@@ -51,9 +54,11 @@ class Tools:
             raise refused("expected an object with a type", path)
         if kind in _CLIENT_TOOLS:
             self._client_tool(raw, path, namespace, about)
+        elif (found := builtins.declared(raw)) is not None:
+            self._add(*found)
         elif kind == "namespace" and namespace is None:
             name = text_of(raw.get("name"))
-            if name is None:
+            if name is None or name == BUILTIN:
                 raise refused("expected a name", f"{path}.name")
             self.parse(raw.get("tools"), f"{path}.tools", name, text_of(raw.get("description")))
         else:
@@ -79,12 +84,14 @@ class Tools:
             about=about,
             cache=read_cache(raw),
         )
+        self._add(tool, {member: value for member, value in raw.items() if member not in _READ})
+
+    def _add(self, tool: Tool, further: JSON) -> None:
+        """``further``: what the declaration says besides."""
         if tool in self.tools:
             return
         place = f"tools[{len(self.tools)}]"
-        self.unknown += [
-            f"{place}.{member}" for member, value in raw.items() if member not in _READ and value not in _NOTHING
-        ]
+        self.unknown += [f"{place}.{member}" for member, value in further.items() if value not in _NOTHING]
         self.tools.append(tool)
 
 
@@ -97,16 +104,14 @@ def parse_choice(raw: Any, tools: Sequence[Tool]) -> tuple[ToolChoice | None, li
             return ToolChoice(raw), []
         case str():
             raise refused("expected none, auto, required or an object", "tool_choice")
-        case {"type": "function" | "custom" | "namespace" as kind}:
-            found = _named(raw, tools)
-            if not found and kind != "namespace":
-                raise refused("expected a name", "tool_choice.name")
-            return _choice("required", found), [] if found else ["tool_choice"]
         case {"type": "allowed_tools"}:
             inner = object_of(raw.get("allowed_tools")) or raw
             return _allowed(inner, tools)
-        case {"type": str()}:
-            return None, ["tool_choice"]
+        case {"type": str(kind)}:
+            found = _named(raw, tools)
+            if not found and kind in _CLIENT_TOOLS:
+                raise refused("expected a name", "tool_choice.name")
+            return _choice("required", found), [] if found else ["tool_choice"]
         case _:
             raise refused("expected a word or an object with a type", "tool_choice")
 
@@ -132,6 +137,8 @@ def _choice(mode: Literal["auto", "required"], names: list[tuple[str, str | None
 def _named(raw: JSON, tools: Sequence[Tool]) -> list[tuple[str, str | None]]:
     """Name and namespace of the tools that an entry means; a bare name is of the first tool that has it."""
     kind = str(raw.get("type") or "function")
+    if any(tool.namespace == BUILTIN and tool.name == kind for tool in tools):
+        return [(kind, BUILTIN)]
     inner = object_of(raw.get(kind)) or raw
     name, space = text_of(inner.get("name")), text_of(inner.get("namespace"))
     if name is None or kind not in (*_CLIENT_TOOLS, "namespace"):
@@ -139,7 +146,7 @@ def _named(raw: JSON, tools: Sequence[Tool]) -> list[tuple[str, str | None]]:
     if kind == "namespace":
         return [(tool.name, name) for tool in tools if tool.namespace == name]
     if space is None:
-        space = next((tool.namespace for tool in tools if tool.name == name), None)
+        space = next((tool.namespace for tool in tools if tool.name == name and tool.namespace != BUILTIN), None)
     return [(name, space)]
 
 
@@ -165,8 +172,8 @@ def declared_tools(request: Request) -> list[JSON]:
     out: list[JSON] = []
     spaces: dict[str, JSON] = {}
     for tool in request.tools:
-        if tool.namespace is None:
-            out.append(render_tool(tool))
+        if tool.namespace is None or tool.native is not None:
+            out.append(tool.native or render_tool(tool))
             continue
         if tool.namespace not in spaces:
             space = {"type": "namespace", "name": tool.namespace, "description": tool.about or "", "tools": []}
@@ -205,6 +212,9 @@ def render_choice(request: Request) -> str | JSON | None:
     kinds = {(tool.name, tool.namespace): tool.kind for tool in request.tools}
     named = []
     for name, space in zip(choice.names, choice.namespaces or (None,) * len(choice.names), strict=True):
+        if space == BUILTIN:
+            named.append({"type": name})
+            continue
         entry = {"type": kinds.get((name, space), "function"), "name": name}
         named.append(entry if space is None else {**entry, "namespace": space})
     if len(named) == 1 and choice.mode == "required":

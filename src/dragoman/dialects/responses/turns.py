@@ -10,9 +10,11 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from dragoman.canonical.request import Loss, Native, Part, Reasoning, Refusal, Role, Text, ToolCall
+from dragoman.dialects.responses.builtins import call_again, result_again
 from dragoman.dialects.responses.parts import render_part
 from dragoman.dialects.responses.wire import JSON, NAME
 from dragoman.history import LEFT_OUT, Answer, History, Placed, Turn
+from dragoman.names import BUILTIN
 
 
 class TurnWriter:
@@ -70,7 +72,7 @@ class TurnWriter:
     def _item(self, placed: Placed) -> None:
         match placed.part:
             case ToolCall() as call:
-                self.items.append(_call(call))
+                self.items.append(call_again(call) or _call(call))
             case Reasoning() as part:
                 self._reasoning(part, placed.path)
             case Native(origin=origin, value=value) if origin == NAME:
@@ -101,6 +103,10 @@ class TurnWriter:
     def _answer(self, answer: Answer) -> JSON:
         rendered = [render_part(part, answer.path, self._losses) for part in answer.parts]
         content = [part for part in rendered if part is not None]
+        if all(part["type"] == "input_text" for part in content):
+            told = "\n\n".join(part["text"] for part in content)
+            if (own := result_again(answer.call, answer.id, told, error=answer.error)) is not None:
+                return own
         if answer.error:
             content = _marked(content)
         output: str | list[JSON] = content
@@ -121,7 +127,7 @@ def _name(part: Part) -> str:
 
 def _call(part: ToolCall) -> JSON:
     named: JSON = {"call_id": part.id, "name": part.name}
-    if part.namespace is not None:
+    if part.namespace not in (None, BUILTIN):
         named["namespace"] = part.namespace
     if part.kind == "custom":
         return {"type": "custom_tool_call", **named, "input": part.arguments}
