@@ -37,8 +37,9 @@ OWN_WORDS = {
     ("chat/type-builtin-function", "responses"): "'$web_search' does not match",
     ("responses/item-id-rotates-every-event", "responses"): "'FC-added' does not begin with fc",
     ("responses/reasoning-text-raw", "responses"): "input[1]",
+    ("responses/reasoning-begins-in-item-added", "responses"): "input[1].encrypted_content",
 }
-"""What servers wrote that are laxer than the strictest, and get back within the dialect: a name, an id, raw reasoning."""
+"""What servers wrote that are laxer than the strictest, and get back within the dialect: a name, an id, reasoning without a proof."""
 PUT_IN = (NOTHING, LEFT_OUT.format(what="A sound"))
 """What a messages history says where something had no form."""
 FORGOTTEN = {("gemini/signed-text-is-visible-text", "responses")}
