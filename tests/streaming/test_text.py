@@ -185,3 +185,10 @@ def test_only_extensions_are_held() -> None:
     assert found == ["The quick", "", "The quick brownno", "The quick", ""]
     found, _ = said(["ha", "haha", "hahaha", "no"])
     assert found == ["ha", "", "", "hahahahahano", ""]
+
+
+def test_snapshots_that_went_out_as_they_were_prove_nothing_any_more() -> None:
+    text = SnapshotText()
+    said = [text.feed("The quick"), text.feed("The quick brown"), text.finish(), text.feed("The quick brown fox")]
+    assert "".join(said) == "The quickThe quick brownThe quick brown fox"
+    assert text.sees_none

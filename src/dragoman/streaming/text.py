@@ -118,8 +118,8 @@ class SnapshotText:
             return text
         last = self._held[-1] if self._held else self._whole
         if len(text) == len(last) or not text.startswith(last):
-            self._snapshots = False
-            return self.finish() + text
+            held, self._snapshots = self.finish(), False
+            return held + text
         self._held.append(text)
         if len(self._held) < 2 or len(last) < self.LEAST:
             return ""
@@ -127,8 +127,10 @@ class SnapshotText:
         return self._suffix(text)
 
     def finish(self) -> str:
-        """What was still held: extensions without proof are text like any other."""
+        """What was still held: extensions without proof are text like any other, and so is what follows them."""
         held, self._held = self._held, []
+        if held:
+            self._snapshots = False
         return "".join(held)
 
     @property

@@ -172,12 +172,13 @@ def test_think_tags_are_text_once_reasoning_came_by_its_own_channel() -> None:
     assert text_of(events) == "<think>x</think>"
 
 
-def test_blanks_held_for_a_think_tag_come_before_the_call_that_follows() -> None:
+@pytest.mark.parametrize("held", [["\n\n"], ["Let", "Let me look"], ["<", "<thin"]])
+def test_text_that_is_held_comes_before_the_call_that_follows(held: list[str]) -> None:
     entry = {"index": 0, "id": "c", "function": {"name": "run", "arguments": "{}"}}
-    events = events_of(chunk({"content": "\n\n"}), calls(entry), chunk({}, "tool_calls"))
-    kinds = [type(event) for event in events if isinstance(event, e.TextStart | e.ToolCallStart)]
-    assert kinds == [e.TextStart, e.ToolCallStart]
-    assert text_of(events) == "\n\n"
+    said = [chunk({"content": text}) for text in held]
+    events = events_of(*said, calls(entry), chunk({}, "tool_calls"))
+    call = next(place for place, event in enumerate(events) if isinstance(event, e.ToolCallStart))
+    assert text_of(events[:call]) == "".join(held)
 
 
 def test_googles_marked_thoughts() -> None:

@@ -84,7 +84,9 @@ class Texts:
         self._logprobs = logprobs if self._logprobs is None else _joined_logprobs(self._logprobs, logprobs)
 
     def release(self, *, for_good: bool = False) -> None:
-        """Something else follows: what was held because it might begin a ``<think>`` block is said first."""
+        """Something else follows: what was held, as it might be a snapshot or begin a ``<think>`` block, comes first."""
+        if held := self._snapshot.finish():
+            self._split(held)
         if self._thoughts is not None:
             self._tell(self._thoughts.finish())
             if for_good:
@@ -92,11 +94,9 @@ class Texts:
 
     def finish(self) -> None:
         """No more content comes: what was held is said."""
-        if rest := self._snapshot.finish():
-            self._split(rest)
+        self.release()
         if self._snapshot.latched:
             self._assembler.quirk("content-cumulative")
-        self.release()
 
     def close(self) -> None:
         """The answer is over."""
