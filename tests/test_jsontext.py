@@ -1,4 +1,4 @@
-"""How deep JSON may be nested."""
+"""JSON as servers send it: how deep it may be nested, and what stands before it."""
 
 from __future__ import annotations
 
@@ -34,3 +34,7 @@ def test_what_is_wide_or_full_of_brackets_is_not_deep() -> None:
     assert not jsontext.is_nested_deeper([[], {}, [[]]], 3)
     assert jsontext.is_nested_deeper([[], {}, [[]]], 2)
     assert not jsontext.is_nested_deeper("text", 0)
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert jsontext.parse(b'\xef\xbb\xbf{"error": "busy"}') == {"error": "busy"}

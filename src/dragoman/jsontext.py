@@ -27,7 +27,7 @@ def parse(data: bytes | str) -> Any:
 
     ``NaN`` and infinities become ``None``. A surrogate that no partner completes becomes U+FFFD,
     except as the first or last character of a string, where its partner may be in the
-    neighbouring delta (``streaming.text`` joins them).
+    neighbouring delta (``streaming.text`` joins them). A byte order mark before it is passed over (RFC 8259, 8.1).
     """
     try:
         value = _decode(data)
@@ -39,7 +39,7 @@ def parse(data: bytes | str) -> Any:
 
 
 def _read(data: bytes | str) -> Any:
-    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    text = data.decode("utf-8-sig", "replace") if isinstance(data, bytes) else data
     try:
         return _mended(json.loads(text, parse_constant=lambda _: None, strict=False))
     except RecursionError:
