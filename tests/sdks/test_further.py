@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -69,6 +71,41 @@ def test_thoughts_and_answer_through_asynchronous_clients(ask: Ask, route: str, 
     assert thoughts.rstrip().endswith(THOUGHT)
     assert text.endswith(ANSWER)
     assert THOUGHT not in text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("route", ROUTES)
+def test_the_form_of_calls_from_before_tools(route: str, stream: bool, url: str) -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    history: list[dict[str, Any]] = [{"role": "user", "content": "What is the weather in Utrecht?"}]
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+        ask = partial(
+            client.chat.completions.create,
+            model=f"{route}/agent",
+            messages=history,
+            functions=[{"name": "get_weather", "parameters": schema}],
+            stream=stream,
+        )
+        if stream:
+            choices = [chunk.choices[0] for chunk in ask() if chunk.choices]
+            called = [choice.delta.function_call for choice in choices if choice.delta.function_call]
+            name, arguments = called[0].name, "".join(piece.arguments or "" for piece in called)
+            assert not any(choice.delta.tool_calls for choice in choices)
+            last = choices[-1]
+        else:
+            (last,) = ask().choices
+            name, arguments = last.message.function_call.name, last.message.function_call.arguments
+            assert not last.message.tool_calls
+        assert (name, last.finish_reason) == ("get_weather", "function_call")
+        assert "city" in json.loads(arguments)
+        call = {"name": name, "arguments": arguments}
+        history += [
+            {"role": "assistant", "content": None, "function_call": call},
+            {"role": "function", "name": name, "content": "18 C"},
+        ]
+        again = ask()
+        said = "".join(chunk.choices[0].delta.content or "" for chunk in again if chunk.choices) if stream else None
+    assert "18 C" in (said if said is not None else again.choices[0].message.content)
 
 
 def test_the_list_of_models_in_each_form(url: str) -> None:

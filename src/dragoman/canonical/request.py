@@ -133,7 +133,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that the client runs. ``schema`` is JSON Schema; ``format`` a custom tool's grammar.
 
     ``about``: what its namespace is for; the first tool of a namespace has it. ``native``: its declaration in
-    the client's own dialect, where the client's vendor defines the tool (``names.BUILTIN``).
+    the client's own dialect, where the client's vendor defines the tool (``names.BUILTIN``). ``legacy``: the client
+    knows but one call at a time, in the form from before tools (``functions`` of chat).
     """
 
     name: str
@@ -146,6 +147,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     about: str | None = None
     cache: dict[str, Any] | None = None
     native: dict[str, Any] | None = None
+    legacy: bool = False
 
 
 class HostedTool(msgspec.Struct, frozen=True, kw_only=True):

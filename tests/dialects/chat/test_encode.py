@@ -99,6 +99,32 @@ def test_freeform_calls_are_native_only_where_the_client_declared_the_tool() -> 
     assert check(native) == check(wrapped) == []
 
 
+def test_the_first_call_of_a_client_from_before_tools() -> None:
+    events = (
+        START,
+        e.ToolCallStart(id="a", name="run"),
+        e.ToolCallDelta('{"x":'),
+        e.ToolCallDelta("1}"),
+        e.ToolCallEnd(signature=Opaque("gemini", "signature", "c2ln")),
+        e.ToolCallStart(id="b", name="run"),
+        e.ToolCallDelta("{}"),
+        e.ToolCallEnd(),
+    )
+    data = encoded(*events, CALLED, request=declaring(Tool(name="run", legacy=True)))
+    assert [{name: held for name, held in delta.items() if "call" in name} for delta in deltas_in(data)] == [
+        {"function_call": {"name": "run", "arguments": ""}},
+        {"function_call": {"arguments": '{"x":'}},
+        {"function_call": {"arguments": "1}"}},
+        {"tool_calls": [{"index": 0, "id": "b", "type": "function", "function": {"name": "run", "arguments": ""}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]},
+    ]
+    assert chunks_in(data)[-2]["choices"][0]["finish_reason"] == "function_call"
+    cut = e.ResponseEnd(finish=FinishReason.LENGTH)
+    half = encoded(*events[:3], e.ToolCallEnd(complete=False), cut, request=declaring(Tool(name="run", legacy=True)))
+    assert chunks_in(half)[-2]["choices"][0]["finish_reason"] == "length"
+    assert check(data) == check(half) == []
+
+
 def test_half_a_wrapped_call_is_never_closed() -> None:
     data = encoded(
         START,

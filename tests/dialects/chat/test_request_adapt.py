@@ -95,3 +95,35 @@ def test_an_instruction_joins_the_systems_own_message(first: JSON, told: Any) ->
     body = {**BODY, "messages": [first, *BODY["messages"]], "response_format": demanded}
     own = adapted(body, Facts(structured_output=False))
     assert own["messages"] == [{**first, "content": told}, *BODY["messages"]]
+
+
+def test_the_form_of_calls_from_before_tools_becomes_that_of_tools() -> None:
+    function = {"name": "weather", "parameters": SCHEMA}
+    call = {"name": "weather", "arguments": "{}"}
+    history = [
+        *BODY["messages"],
+        {"role": "assistant", "content": None, "function_call": call},
+        {"role": "function", "name": "weather", "content": "18 C"},
+    ]
+    body = {**BODY, "messages": history, "functions": [function], "function_call": {"name": "weather"}}
+    own = adapted(body)
+    assert own["tools"] == [{"type": "function", "function": function}]
+    assert own["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
+    assert own["parallel_tool_calls"] is False
+    assert not {"functions", "function_call"} & set(own)
+    assert own["messages"][1:] == [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "call_1_weather", "type": "function", "function": call}],
+        },
+        {"role": "tool", "name": "weather", "content": "18 C", "tool_call_id": "call_1_weather"},
+    ]
+    assert adapted({**BODY, "function_call": "auto"})["tool_choice"] == "auto"
+
+
+def test_functions_of_the_old_form_stand_beside_tools() -> None:
+    tools = [{"type": "function", "function": {"name": "new"}}]
+    own = adapted({**BODY, "functions": [{"name": "old"}], "tools": tools, "tool_choice": "required"})
+    assert [tool["function"]["name"] for tool in own["tools"]] == ["old", "new"]
+    assert own["tool_choice"] == "required"

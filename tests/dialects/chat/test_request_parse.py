@@ -210,8 +210,9 @@ def test_the_old_form_of_calls() -> None:
     assert isinstance(call, ToolCall)
     assert call.id
     assert request.messages[2].parts == (ToolResult(id=call.id, name="run", parts=(Text(text="done"),)),)
-    assert request.tools == (Tool(name="run", schema=SCHEMA),)
+    assert request.tools == (Tool(name="run", schema=SCHEMA, legacy=True),)
     assert request.tool_choice == ToolChoice("required", ("run",))
+    assert request.parallel_tool_calls is False
 
 
 def test_reasoning_comes_back_with_its_proofs() -> None:

@@ -81,6 +81,24 @@ def test_calls() -> None:
     assert wrapped["function"]["arguments"] == '{"input":"*** \\"q\\""}'
 
 
+def test_the_first_call_of_a_client_from_before_tools() -> None:
+    calls = [ToolCallBlock(id=id, name="run", arguments="{}") for id in ("a", "b")]
+    asked = Request(
+        model="m",
+        messages=(Message(Role.USER, (Text(text="Hi"),)),),
+        origin="chat",
+        tools=(Tool(name="run", legacy=True),),
+    )
+    (one,) = rendered(response(calls[0], finish=FinishReason.TOOL_CALLS), asked)["choices"]
+    assert one["message"]["function_call"] == {"name": "run", "arguments": "{}"}
+    assert one["message"]["content"] is None
+    assert one["finish_reason"] == "function_call"
+    assert "tool_calls" not in one["message"]
+    (two,) = rendered(response(*calls, finish=FinishReason.TOOL_CALLS), asked)["choices"]
+    assert two["message"]["function_call"] == one["message"]["function_call"]
+    assert [call["id"] for call in two["message"]["tool_calls"]] == ["b"]
+
+
 def test_the_content_of_a_call_alone_is_null_and_of_an_empty_answer_a_text() -> None:
     call = ToolCallBlock(id="a", name="run", arguments="{}")
     assert rendered(response(call, finish=FinishReason.TOOL_CALLS))["choices"][0]["message"]["content"] is None

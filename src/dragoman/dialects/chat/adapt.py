@@ -8,6 +8,7 @@ from dragoman.canonical.aliases import original
 from dragoman.canonical.request import Loss, Request
 from dragoman.dialects.chat.endpoints import UPSTREAM_PATH
 from dragoman.dialects.chat.history import history_arguments
+from dragoman.dialects.chat.legacy import modernize
 from dragoman.dialects.chat.parts import JSON
 from dragoman.dialects.chat.render import REFUSED, tell
 from dragoman.dialects.contract import Facts, UpstreamRequest
@@ -19,7 +20,7 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
     adapted = {**body, "model": request.model}
     losses: list[Loss] = []
     _adapt_usage(adapted, request, facts)
-    _adapt_functions(adapted)
+    modernize(adapted)
     if facts.reasoning_model:
         if (limit := adapted.pop("max_tokens", None)) is not None:
             adapted.setdefault("max_completion_tokens", limit)
@@ -31,8 +32,7 @@ def adapt_request(body: JSON, request: Request, facts: Facts) -> UpstreamRequest
             if isinstance(limit := adapted.get(name), int) and limit > facts.max_output_tokens:
                 adapted[name] = facts.max_output_tokens
                 losses.append(Loss(name, f"the upstream's limit is {facts.max_output_tokens}"))
-    if isinstance(messages := adapted.get("messages"), list):
-        adapted["messages"] = [_adapt_message(message) for message in messages]
+    adapted["messages"] = [_adapt_message(message) for message in adapted["messages"]]
     if facts.exclusive_sampling and adapted.get("temperature") is not None and adapted.pop("top_p", None) is not None:
         losses.append(Loss("top_p", "refused beside temperature"))
     if not facts.structured_output:
@@ -64,18 +64,6 @@ def _adapt_usage(body: JSON, request: Request, facts: Facts) -> None:
         body["stream_options"] = options
     else:
         body.pop("stream_options", None)
-
-
-def _adapt_functions(body: JSON) -> None:
-    """Functions of the old form as tools, where there are tools too: the two do not go together."""
-    functions, tools = body.get("functions"), body.get("tools")
-    if not isinstance(functions, list) or not isinstance(tools, list):
-        return
-    del body["functions"]
-    body["tools"] = [*({"type": "function", "function": function} for function in functions), *tools]
-    choice = body.pop("function_call", None)
-    if choice is not None:
-        body.setdefault("tool_choice", {"type": "function", "function": choice} if isinstance(choice, dict) else choice)
 
 
 def _adapt_message(message: Any) -> Any:

@@ -18,18 +18,20 @@ from dragoman.dialects.chat.errors import render_error
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.response import (
     declared_custom,
+    declared_legacy,
     identity,
     own_members,
     render_image,
 )
 from dragoman.dialects.chat.usage import render_usage
-from dragoman.dialects.chat.wire import CHUNK, NAME, RENDERED_FINISH, extra_content
+from dragoman.dialects.chat.wire import CHUNK, NAME, extra_content, rendered_finish
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
 from dragoman.streaming.freeform import InputWriter
 from dragoman.streaming.sse import frame
 
 _TAIL = b'},"finish_reason":null}]}\n\n'
 _REFUSAL = b'"refusal":'
+_CALL_TAIL = b"}}]" + _TAIL
 _DONE = frame(b"[DONE]")
 
 
@@ -39,10 +41,12 @@ class _Choice:
     __slots__ = (
         "annotations",
         "call",
+        "call_tail",
         "calls",
         "details",
         "images",
         "lead",
+        "legacy",
         "length",
         "offset",
         "signed",
@@ -57,8 +61,10 @@ class _Choice:
         self.lead = lead  # a chunk of this choice up to its delta's first member
         self.text = b""  # ... up to the open block's text
         self.call = b""  # ... up to the open call's arguments
+        self.call_tail = _CALL_TAIL  # ... and what comes behind them
         self.wrapper: InputWriter | None = None  # of the open call, if a function stands for its freeform tool
         self.calls = 0
+        self.legacy = False  # whether the first call went out in the form from before tools
         self.length = 0  # of the content, in characters
         self.offset = 0  # where in it the open block begins
         self.thoughts: list[str] = []
@@ -77,6 +83,7 @@ class ChatEncoder(StreamEncoder):
     def __init__(self, context: EncodeContext) -> None:
         super().__init__(context)
         self._custom = declared_custom(context.request)
+        self._legacy = declared_legacy(context.request)
         self._envelope = b""
         self._own = False
         self._choices: list[_Choice] = []
@@ -172,6 +179,9 @@ class ChatEncoder(StreamEncoder):
 
     def tool_call_start(self, event: e.ToolCallStart) -> None:
         choice = self._opened()
+        if event.name in self._legacy and not choice.calls and not choice.legacy:
+            self._function_call(choice, event)
+            return
         index = choice.calls
         choice.calls += 1
         native = event.kind == "custom" and event.name in self._custom
@@ -186,9 +196,16 @@ class ChatEncoder(StreamEncoder):
         self._delta(choice, b'"tool_calls":', [entry])
         member = b'"custom":{"input":' if native else b'"function":{"arguments":'
         choice.call = choice.lead + b'"tool_calls":[{"index":%d,' % index + member
+        choice.call_tail = _CALL_TAIL
+
+    def _function_call(self, choice: _Choice, event: e.ToolCallStart) -> None:
+        """The form from before tools has neither an id nor an index, nor a place for a signature."""
+        choice.legacy, choice.wrapper = True, None
+        self._delta(choice, b'"function_call":', {"name": event.name, "arguments": ""})
+        choice.call, choice.call_tail = choice.lead + b'"function_call":{"arguments":', b"}" + _TAIL
 
     def _arguments(self, choice: _Choice, text: str) -> None:
-        self.out.append(choice.call + jsontext.quoted(text) + b"}}]" + _TAIL)
+        self.out.append(choice.call + jsontext.quoted(text) + choice.call_tail)
 
     def tool_call_delta(self, event: e.ToolCallDelta) -> None:
         choice = self._choices[self.choice]
@@ -198,7 +215,7 @@ class ChatEncoder(StreamEncoder):
         choice = self._choices[self.choice]
         if choice.wrapper is not None and event.complete:
             self._arguments(choice, choice.wrapper.finish())
-        if extra := extra_content(event.signature):
+        if choice.calls and (extra := extra_content(event.signature)):
             entry = {"index": choice.calls - 1, "function": {"arguments": ""}, "extra_content": extra}
             self._delta(choice, b'"tool_calls":', [entry])
 
@@ -225,7 +242,7 @@ class ChatEncoder(StreamEncoder):
 
     def response_end(self, event: e.ResponseEnd) -> None:
         choice = self._opened(b'""')
-        word = RENDERED_FINISH[event.finish].encode()
+        word = rendered_finish(event.finish, legacy=choice.legacy).encode()
         self.out.append(choice.lead + b'},"finish_reason":"' + word + b'"}]}\n\n')
         if self.choice == 0:  # the last of the choices to end
             self._counts()

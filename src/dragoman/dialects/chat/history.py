@@ -27,6 +27,7 @@ from dragoman.canonical.request import (
     ToolCall,
     ToolResult,
 )
+from dragoman.dialects.chat.legacy import legacy_id
 from dragoman.dialects.chat.parts import JSON, need_object, need_text, parse_content, refuse
 from dragoman.dialects.chat.reasoning import parse_reasoning
 from dragoman.dialects.chat.wire import thought_signature
@@ -167,7 +168,7 @@ class HistoryReader:
     def _legacy_call(self, call: Any, where: str) -> ToolCall:
         call = need_object(call, f"{where}.function_call")
         name = need_text(call.get("name"), f"{where}.function_call.name")
-        self._legacy = f"call_{len(self._messages)}_{name}"[:64]
+        self._legacy = legacy_id(len(self._messages), name)
         return ToolCall(id=self._legacy, name=name, arguments=history_arguments(call.get("arguments")))
 
 

@@ -38,6 +38,9 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
     if not isinstance(model, str) or not model:
         raise refuse("expected a non-empty string", "model")
     tools, hosted = parse_tools(body, unknown)
+    scalars = _scalars(body)
+    if any(tool.legacy for tool in tools):
+        scalars["parallel_tool_calls"] = False  # there is one ``function_call`` in a message
     return Request(
         model=model,
         messages=history.read(body.get("messages")),
@@ -56,7 +59,7 @@ def parse_request(body: JSON, model: str | None = None, stream: bool | None = No
         stream_usage=_parse_stream_usage(body),
         cache_key=_string(body, "prompt_cache_key"),
         unknown=tuple(unknown),
-        **_scalars(body),
+        **scalars,
     )
 
 

@@ -19,7 +19,7 @@ from dragoman.dialects.chat.audio import render_audio
 from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.usage import render_usage
-from dragoman.dialects.chat.wire import BODY, ENVELOPE_NATIVE, NAME, RENDERED_FINISH, extra_content
+from dragoman.dialects.chat.wire import BODY, ENVELOPE_NATIVE, NAME, extra_content, rendered_finish
 from dragoman.streaming import freeform
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
@@ -42,6 +42,11 @@ def own_members(native: JSON | None, origin: str) -> JSON:
 def declared_custom(request: Request | None) -> frozenset[str]:
     """The tools that the client declared as freeform: only their calls may be ``custom``."""
     return frozenset(tool.name for tool in request.tools if tool.kind == "custom") if request else frozenset()
+
+
+def declared_legacy(request: Request | None) -> frozenset[str]:
+    """The tools that the client declared as ``functions``: an answer's first call, if of one, is a ``function_call``."""
+    return frozenset(tool.name for tool in request.tools if tool.legacy) if request else frozenset()
 
 
 def render_image(media: e.Media) -> JSON | None:
@@ -71,12 +76,25 @@ def _choice(choice: Choice, index: int, custom: frozenset[str], context: EncodeC
     message = _message(choice.blocks, custom)
     if sounds := [block for block in choice.blocks if isinstance(block, e.Media)]:
         message |= _audio(sounds, context)
+    legacy = _as_function_call(message, declared_legacy(context.request))
     return {
         "index": index,
         "message": message,
         "logprobs": _logprobs(choice) if choice.origin == NAME else None,
-        "finish_reason": RENDERED_FINISH[choice.finish],
+        "finish_reason": rendered_finish(choice.finish, legacy=legacy),
     }
+
+
+def _as_function_call(message: JSON, legacy: frozenset[str]) -> bool:
+    """Gives a message's first call the form from before tools, if the client declared its function so."""
+    calls = message.get("tool_calls") or [{}]
+    if (function := calls[0].get("function")) is None or function["name"] not in legacy:
+        return False
+    message["function_call"] = function
+    del calls[0]
+    if not calls:
+        del message["tool_calls"]
+    return True
 
 
 def _audio(sounds: list[e.Media], context: EncodeContext) -> JSON:

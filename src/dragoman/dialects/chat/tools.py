@@ -40,7 +40,7 @@ def parse_tools(body: JSON, unknown: list[str]) -> tuple[tuple[Tool, ...], tuple
     for number, entry in enumerate(_list(body.get("functions"), "functions")):
         tool = _parse_function(need_object(entry, f"functions[{number}]"), f"functions[{number}]")
         unknown += _unread(entry, _READ_INSIDE, f"tools[{len(tools)}]")
-        tools.append(tool)
+        tools.append(msgspec.structs.replace(tool, legacy=True))
     if isinstance(options := body.get("web_search_options"), dict):
         hosted.append(HostedTool(origin=NAME, type="web_search", value=options))
     return tuple(tools), tuple(hosted)

@@ -86,7 +86,13 @@ RENDERED_FINISH: dict[FinishReason, str] = {
     # chat clients have no way to resume the turn: a cut that they can see
     _F.PAUSED: "length",
 }
-"""OpenAI's word. Its fifth one, ``function_call``, would contradict the ``tool_calls`` that we write."""
+"""OpenAI's word. Its fifth one, ``function_call``, belongs to calls in the form from before tools."""
+
+
+def rendered_finish(reason: FinishReason, *, legacy: bool) -> str:
+    """The word for a client; ``legacy``: its call has the form from before tools."""
+    return "function_call" if legacy and reason is _F.TOOL_CALLS else RENDERED_FINISH[reason]
+
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """The fields that servers stream reasoning in; of those in one delta the first counts."""
