@@ -14,7 +14,7 @@ from tests.sources import Source, sources
 FOLDERS = tuple(f"dialects.{name}" for name in dialects.names())
 
 PURE = (
-    ("cache", "jsontext", "imagesize", "dataurl", "testing"),
+    ("cache", "jsontext", "imagesize", "dataurl", "patterns", "testing"),
     ("canonical",),
     ("dialects.error_shapes",),
     ("exceptions", "names", "effort", "structured", "scrub", "failures", "history", "memory", "counting", "compaction"),

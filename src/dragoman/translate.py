@@ -30,7 +30,7 @@ from dragoman.streaming.answer import DecodeContext
 from dragoman.streaming.body import StreamLimits
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
-from dragoman.toolloop.loop import GatewayCall, LoopLimits, LoopState, Outcome, ToolLoop
+from dragoman.toolloop.loop import GatewayCall, LoopLimits, LoopState, ToolLoop, ToolOutcome
 from dragoman.toolloop.native import Splicer
 from dragoman.toolloop.offer import GatewayTool, relaxed
 from dragoman.toolloop.past import PastAnswer, PastAnswers, question_of
@@ -235,7 +235,7 @@ class Exchange:
         """Answers that the upstream was asked for: more than one where the gateway ran tools."""
         return self._loop.rounds if self._loop is not None else 1
 
-    def receive_outcomes(self, outcomes: Sequence[Outcome]) -> UpstreamRequest | None:
+    def receive_outcomes(self, outcomes: Sequence[ToolOutcome]) -> UpstreamRequest | None:
         """What came of ``calls``, in their order. Gives the next upstream request, ``None`` if the answer is over.
 
         Raises ``LocalProtocolError`` if nothing was to be run.

@@ -11,7 +11,7 @@ from dragoman import dialects
 from dragoman.dialects.contract import Facts
 from dragoman.gateway.config import load
 from dragoman.gateway.connect import connect
-from dragoman.gateway.facts import ModelFacts, Preset, matches, presets
+from dragoman.gateway.facts import ModelFacts, Preset, presets
 
 
 @pytest.mark.parametrize("preset", presets(), ids=lambda preset: f"{preset.dialect} {preset.host} {preset.models[0]}")
@@ -86,22 +86,6 @@ def test_the_configuration_wins_and_a_model_over_its_upstream() -> None:
         True,
     )
     assert (other.max_output_tokens, other.stream_usage) == (None, False)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name", "fits"),
-    [
-        ("*", "", True),
-        ("a*c", "abc", True),
-        ("a*c", "ab", False),
-        ("a.c", "abc", False),
-        ("*b*", "abc", True),
-        ("abc", "abcd", False),
-        ("a*", "a\nb", True),
-    ],
-)
-def test_patterns(pattern: str, name: str, fits: bool) -> None:
-    assert matches(pattern, name) is fits
 
 
 def test_services_know_their_facts_and_secrets() -> None:

@@ -18,8 +18,10 @@ from dragoman.gateway.discovery import Found
 from dragoman.gateway.reload import Reloading, apply, demand_keys, in_place
 from dragoman.gateway.settings import Address, Secret, Settings, StateSettings, StateUrl, Timeouts
 from dragoman.gateway.turn import Service
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
 from dragoman.toolsets.connect import connect as connect_tools
-from dragoman.toolsets.interface import ToolOutcome, ToolsetState, ToolSpec
+from dragoman.toolsets.interface import ToolsetState
 from dragoman.toolsets.registry import Member, Toolbox
 from dragoman.toolsets.settings import FunctionPath, Hidden, LoopBounds, McpSettings, ServerUrl, ToolsetSettings
 from dragoman.upstreams.scripted import ScriptedAnswer, ScriptedUpstream
@@ -43,7 +45,7 @@ class Tools:
     """A toolset without tools."""
 
     about = "nothing"
-    tools: tuple[ToolSpec, ...] = ()
+    tools: tuple[GatewayTool, ...] = ()
 
     def __init__(self, name: str, state: str = "ready") -> None:
         self.name = name
@@ -305,7 +307,7 @@ async def test_readiness() -> None:
 
 
 async def test_tool_servers_that_never_come_up_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.gateway.tools._PATIENCE", 0.0)
+    monkeypatch.setattr("dragoman.toolsets.registry._PATIENCE", 0.0)
     box = Toolbox([Member(toolset=Tools("slow", "starting"))])
     gateway = Gateway(Settings(), services(speaking("hi")), AccessLog(lambda _: None), box)
     assert await ready(gateway) == (200, "ready")

@@ -17,7 +17,7 @@ MODELS = {
 
 @pytest.fixture
 def router() -> Router:
-    return Router(["openai", "claude", "local"], MODELS)
+    return Router({"openai": (), "claude": (), "local": ("small",)}, MODELS)
 
 
 @pytest.mark.parametrize(
@@ -42,29 +42,37 @@ def test_targets(router: Router, name: str, targets: list[str]) -> None:
 
 
 def test_no_target_is_tried_twice() -> None:
-    router = Router(["a"], {"claude-*": ["a/claude-*", "a/claude-best"], "twice": ["a/x", "a/y", "a/x"]})
+    router = Router({"a": ()}, {"claude-*": ["a/claude-*", "a/claude-best"], "twice": ["a/x", "a/y", "a/x"]})
     assert router.targets("claude-best") == (Target("a", "claude-best"),)
     assert router.targets("twice") == (Target("a", "x"), Target("a", "y"))
 
 
 def test_a_text_is_matched_once_by_both_ends_of_a_pattern() -> None:
-    router = Router(["a", "b"], {"ab*ba": ["a/*"]})
+    router = Router({"a": (), "b": ()}, {"ab*ba": ["a/*"]})
     assert router.targets("aba") == ()
     assert router.targets("abba") == (Target("a", ""),)
 
 
 @pytest.mark.parametrize("name", ["gpt-5", "org/model"])
 def test_a_bare_name_goes_to_the_only_upstream(name: str) -> None:
-    assert Router(["local"], {}).targets(name) == (Target("local", name),)
+    assert Router({"local": ()}, {}).targets(name) == (Target("local", name),)
 
 
 def test_no_name_goes_nowhere() -> None:
-    assert Router(["local"], {}).targets("") == ()
-    assert Router([], {}).targets("gpt-5") == ()
+    assert Router({"local": ()}, {}).targets("") == ()
+    assert Router({}, {}).targets("gpt-5") == ()
 
 
 def test_patterns_are_not_listed(router: Router) -> None:
-    assert router.names == ("fast", "local/pinned")
+    assert router.names == ("fast", "local/pinned", "local/small")
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("fast", True), ("local/small", True), ("local/other", False), ("claude/any", True), ("unknown", False)],
+)
+def test_what_may_be_there(router: Router, name: str, known: bool) -> None:
+    assert router.knows(name) is known
 
 
 @pytest.mark.parametrize(
@@ -103,6 +111,6 @@ def test_why(router: Router, name: str, reason: Reason, entry: str) -> None:
 
 
 def test_why_at_the_only_upstream() -> None:
-    found = Router(["local"], {}).find("any")
+    found = Router({"local": ()}, {}).find("any")
     assert found
     assert (found.reason, found.entry) == (Reason.ONLY, "local")

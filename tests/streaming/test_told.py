@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.streaming.told import Told, remainder
+from dragoman.streaming.told import Told
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,3 @@ def test_the_rest_of_a_text(pieces: list[str], whole: str, rest: str | None) -> 
     for piece in pieces:
         told.add(piece)
     assert told.rest(whole) == rest
-
-
-def test_another_text_has_no_remainder() -> None:
-    assert remainder("Hel", "Hello") == "lo"
-    assert remainder("Hel", "He") is None

@@ -161,7 +161,7 @@ async def test_functions_of_the_old_form_become_tools() -> None:
         function = asked.body["tools"][0]["function"]
         old = {**asked.body, "tools": None, "functions": [function], "function_call": {"name": "get_weather"}}
         answer = await lab.post("chat", asked.path, old)
-        assert answer.said.finish == "tool_calls"
+        assert answer.said.finish == "function_call"
         (seen,) = lab.model.seen
         assert {"get_weather", "shelf__count"} <= seen.tools.keys()
         assert seen.body.keys().isdisjoint({"functions", "function_call"})

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.gateway import tools
+from dragoman.toolsets import registry
 from tests.asking import ask
 from tests.gateway.sockets import RawClient
 from tests.toolloop.lab import Lab, opened, send
@@ -147,7 +147,7 @@ async def test_a_server_over_http_that_is_killed_in_mid_call(tmp_path: Path) -> 
 )
 async def test_a_server_that_does_not_come_up(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its tools are missing, and nothing else."""
-    monkeypatch.setattr(tools, "_PATIENCE", 0.3)
+    monkeypatch.setattr(registry, "_PATIENCE", 0.3)
     async with nothing_left(), opened(config(server)) as lab:
         for _ in range(2):
             lab.model.play(Says(calls=(("shelf__count", {}),)), DONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.canonical import events as e
 from dragoman.canonical import request as q
 from dragoman.streaming.ids import Ids
-from dragoman.toolloop.loop import LoopLimits, Outcome, ToolLoop
+from dragoman.toolloop.loop import LoopLimits, ToolLoop, ToolOutcome
 from dragoman.toolloop.offer import GatewayTool, Offer
 
 SEARCH = GatewayTool(
@@ -37,8 +37,8 @@ def turn(*blocks: list[e.Event], finish: str = "tool_calls", usage: tuple[int, i
     return [e.ResponseStart(id="r"), *inner, e.UsageUpdate(e.Usage(input=usage[0], output=usage[1])), end]
 
 
-def found(said: str = "found", *, error: bool = False) -> Outcome:
-    return Outcome(parts=(q.Text(text=said),), error=error)
+def found(said: str = "found", *, error: bool = False) -> ToolOutcome:
+    return ToolOutcome(parts=(q.Text(text=said),), error=error)
 
 
 def said(events: list[e.Event]) -> str:

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, Optional
 import msgspec
 
 from dragoman.canonical.request import Image, Text
-from dragoman.toolsets.interface import ToolOutcome, failed
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolsets.interface import failed
 
 
 class Unit(enum.Enum):

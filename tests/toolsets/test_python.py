@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.canonical.request import Image, Text
+from dragoman.toolloop.loop import ToolOutcome
 from dragoman.toolsets.docstrings import described
-from dragoman.toolsets.interface import ToolOutcome
 from dragoman.toolsets.python import PythonToolset
 from dragoman.toolsets.schemas import ArgumentChecker
 from dragoman.toolsets.settings import FunctionPath

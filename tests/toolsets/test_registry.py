@@ -10,9 +10,11 @@ import pytest
 
 from dragoman.canonical.request import Text
 from dragoman.exceptions import ConfigurationError
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
 from dragoman.toolsets import connect as connecting
 from dragoman.toolsets.connect import connect
-from dragoman.toolsets.interface import ToolOutcome, ToolsetState, ToolSpec, offer
+from dragoman.toolsets.interface import ToolsetState, offer
 from dragoman.toolsets.registry import Member, Toolbox, Wanted
 from dragoman.toolsets.results import ResultLimits
 from dragoman.toolsets.schemas import ArgumentChecker
@@ -33,7 +35,7 @@ class Scripted:
         self.name = name
         self.about = "scripted"
         self.state = ToolsetState("ready")
-        self.tools: tuple[ToolSpec, ...] = tuple(offer(name, tool, f"{tool}s", SCHEMA) for tool in tools)
+        self.tools: tuple[GatewayTool, ...] = tuple(offer(name, tool, f"{tool}s", SCHEMA) for tool in tools)
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.life: list[str] = []
         self._act = act

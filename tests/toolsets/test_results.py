@@ -16,8 +16,9 @@ from mcp.types import (
     TextContent,
 )
 
-from dragoman.canonical.request import Document, Image, Text
-from dragoman.toolsets.interface import ResultPart, ToolOutcome, failed, offer, offered_name
+from dragoman.canonical.request import Document, Image, ResultPart, Text
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolsets.interface import failed, offer, offered_name
 from dragoman.toolsets.mcp_content import outcome_of
 from dragoman.toolsets.results import ResultLimits, fitted, folded
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.commands.tools import _sections
 from dragoman.exceptions import ConfigurationError
-from dragoman.toolsets.settings import Approval, LoopBounds, ToolSections, matches
+from dragoman.toolsets.settings import Approval, LoopBounds, ToolSections
 
 FULL = """
 tools:
@@ -124,22 +124,6 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         "tool_loop.rounds",
         "tool_loop.per_tol",
     }
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name", "fits"),
-    [
-        ("fast", "fast", True),
-        ("fast", "faster", False),
-        ("claude-*", "claude-opus", True),
-        ("claude-*", "gpt", False),
-        ("*", "", True),
-        ("ab*ba", "aba", False),
-        ("ab*ba", "abba", True),
-    ],
-)
-def test_patterns(pattern: str, name: str, fits: bool) -> None:
-    assert matches(pattern, name) is fits
 
 
 def test_the_longest_pattern_decides() -> None:

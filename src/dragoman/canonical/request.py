@@ -95,11 +95,15 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     cache: dict[str, Any] | None = None
 
 
+ResultPart = Text | Image | Document | Audio
+"""What a tool can give."""
+
+
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """``name`` is the tool's where the dialect gives it; ``id`` may be empty in gemini histories."""
 
     id: str
-    parts: tuple[Text | Image | Document | Audio, ...]
+    parts: tuple[ResultPart, ...]
     name: str | None = None
     error: bool = False
     kind: ToolKind = "function"
@@ -119,7 +123,7 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     id: str
 
 
-Part = Text | Image | Document | Audio | Reasoning | Refusal | ToolCall | ToolResult | ToolRun | Native
+Part = ResultPart | Reasoning | Refusal | ToolCall | ToolResult | ToolRun | Native
 
 
 class Message(msgspec.Struct, frozen=True):

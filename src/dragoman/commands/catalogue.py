@@ -46,18 +46,17 @@ class Catalogue:
             name: Place(str(wanted.dialect), str(wanted.base_url), model_facts(wanted))
             for name, wanted in settings.upstreams.items()
         } or {DEMO: Place(DemoUpstream.dialect, "built in", ModelFacts(), tuple(DEMO_MODELS))}
-        self._router = Router(self.places, settings.models)
+        self._router = Router({name: place.models for name, place in self.places.items()}, settings.models)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that the gateway lists: those without a pattern, and those of upstreams that know their models."""
-        own = [f"{name}/{model}" for name, place in self.places.items() for model in place.models]
-        return (*self._router.names, *own)
+        """The names that the gateway lists."""
+        return self._router.names
 
     def find(self, name: str) -> Route | None:
         """What the name means; ``None`` if it leads nowhere."""
         route = self._router.find(name)
-        if route is None or any(self._there(one.upstream, one.model) for one in route.targets):
+        if route is None or any(map(self._router.may_have, route.targets)):
             return route
         return None
 
@@ -72,7 +71,3 @@ class Catalogue:
         layers = self.places[upstream].facts.layers(model)
         last = {name: Fact(name, value, layer.place) for layer in layers for name, value in layer.facts.items()}
         return list(last.values())
-
-    def _there(self, upstream: str, model: str) -> bool:
-        models = self.places[upstream].models
-        return not models or model in models

@@ -16,7 +16,8 @@ from dragoman.commands import pipes
 from dragoman.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
-    from dragoman.toolsets.interface import ResultPart, ToolOutcome
+    from dragoman.canonical.request import ResultPart
+    from dragoman.toolloop.loop import ToolOutcome
     from dragoman.toolsets.registry import Member, Toolbox
     from dragoman.toolsets.settings import ToolSections
 

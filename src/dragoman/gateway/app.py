@@ -69,7 +69,7 @@ class Gateway:
         limits = settings.limits
         exchanges = exchange.Services(
             services=services,
-            router=Router(services, settings.models),
+            router=Router({name: one.upstream.models for name, one in services.items()}, settings.models),
             body_bytes=int(limits.body_mib * _MIB),
             body_seconds=settings.timeouts.request_body,
             streams=limits.streams,
@@ -208,7 +208,7 @@ class Gateway:
     async def _tell_readiness(self, reply: Reply) -> None:
         """Whether requests are to be sent here: not before the tool servers had their time, nor at the end."""
         await self.start()
-        self._up = self._up or not self._setups.current.exchanges.tools.coming_up
+        self._up = self._up or not self._setups.current.exchanges.tools.toolbox.coming_up
         status = "stopping" if self.draining else "ready" if self._up else "starting"
         await reply.whole(200 if status == "ready" else 503, {"status": status})
 
@@ -216,31 +216,17 @@ class Gateway:
         dialect, now = reply.dialect, self._started
         if client.path in MODEL_LISTS:
             _demand_method(client, "GET", "HEAD")
-            await reply.whole(200, dialect.render_models(_listed(exchanges), now))
+            await reply.whole(200, dialect.render_models(list(exchanges.router.names), now))
             return
         for prefix in MODEL_LISTS:
             name = client.path.removeprefix(f"{prefix}/")
             if name != client.path and client.method in ("GET", "HEAD"):
-                if not _known(exchanges, name):
+                if not exchanges.router.knows(name):
                     raise InvalidRequest(exchange.no_model(name))
                 await reply.whole(200, dialect.render_model(name, now))
                 return
         message = f"there is nothing at {client.method} {client.path[:200]}"
         raise InvalidRequest(Error(kind=ErrorKind.NOT_FOUND, message=message))
-
-
-def _listed(exchanges: exchange.Services) -> list[str]:
-    """The names that are configured, and those of upstreams that know their models."""
-    services = exchanges.services.items()
-    return [*exchanges.router.names, *(f"{name}/{model}" for name, one in services for model in one.upstream.models)]
-
-
-def _known(exchanges: exchange.Services, name: str) -> bool:
-    if name in exchanges.router.names:
-        return True
-    targets = exchanges.router.targets(name)
-    known = [exchanges.services[target.upstream].upstream.models for target in targets]
-    return any(not models or target.model in models for target, models in zip(targets, known, strict=True))
 
 
 def _demand_method(client: ClientRequest, *methods: str) -> None:

@@ -22,7 +22,6 @@ from dragoman.toolsets import settings as toolsets
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\Z")
 _UPSTREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 _ABSENT = object()
 """Stands where a variable is missing: that is one mistake already."""
 
@@ -217,7 +216,7 @@ def _check(raw: dict[Any, Any], mistakes: list[str]) -> None:
     for name, upstream in upstreams.items() if isinstance(upstreams, dict) else ():
         headers = upstream.get("headers") if isinstance(upstream, dict) else None
         for header in headers if isinstance(headers, dict) else ():
-            if not _HEADER_NAME.match(str(header)):
+            if not toolsets.HEADER_NAME.match(str(header)):
                 mistakes.append(f"upstreams.{name}.headers.{header}: not the name of a header")
     check_models(models, known, "models", mistakes)
 

@@ -93,7 +93,7 @@ async def _generate(gateway: Services, asked: Asked, targets: Sequence[Target]) 
     can, the client gets the first refusal.
     """
     began = asyncio.get_running_loop().time()
-    await gateway.tools.ready(asked.record.model or "")
+    await gateway.tools.toolbox.ready(asked.record.model or "")
     search = _Search(gateway, asked, await _conversation(gateway, asked), began, several=len(targets) > 1)
     cooling: list[Target] = []
     for target in targets:
@@ -178,8 +178,8 @@ async def _count(gateway: Services, asked: Asked, targets: Sequence[Target]) -> 
     target = targets[0]
     service = gateway.services[target.upstream]
     asked.record.upstream = str(target)
-    await gateway.tools.ready(asked.record.model or "")
-    tools = gateway.tools.offered(asked.record.model or "")
+    await gateway.tools.toolbox.ready(asked.record.model or "")
+    tools = gateway.tools.toolbox.offered(asked.record.model or "")
     plan = _plan(asked, conversation, service, target, tools)
     added = count.Added(tools=tools, past=gateway.tools.past, scope=asked.scope, now=time.time())
     tokens = await count.counted(service, asked.match, plan.body, target.model, asked.client, added)
@@ -213,7 +213,7 @@ def _turn(
 ) -> Turn:
     """The turn at this target, ``before`` which another failed. Raises ``InvalidRequest`` if it cannot be asked this."""
     service = gateway.services[target.upstream]
-    tools = gateway.tools.offered(asked.record.model or "")
+    tools = gateway.tools.toolbox.offered(asked.record.model or "")
     plan = _plan(asked, conversation, service, target, tools)
     exchange = _exchange(gateway, asked, service, target.model, tools)
     if before is not None:

@@ -7,7 +7,6 @@ of the whole upstream, and of several patterns that fit a model the longest coun
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 import yaml
 
 from dragoman.dialects.contract import Facts
+from dragoman.patterns import matches
 
 _PRESETS = Path(__file__).with_name("presets.yaml")
 _REMEMBERED = 256
@@ -41,7 +41,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         names = {model.lower(), model.lower().rpartition("/")[2]}
         return (
             dialect == self.dialect
-            and matches(self.host, host.lower())
+            and bool(matches(self.host, host.lower()))
             and any(matches(pattern, name) for pattern in self.models for name in names)
         )
 
@@ -57,16 +57,6 @@ class Layer(msgspec.Struct, frozen=True):
 def presets() -> tuple[Preset, ...]:
     """All presets. Raises ``msgspec.ValidationError`` for a mistake in the file."""
     return msgspec.convert(yaml.safe_load(_PRESETS.read_text("utf-8")), tuple[Preset, ...])
-
-
-def matches(pattern: str, name: str) -> bool:
-    """Whether a pattern, in which ``*`` stands for anything, is about this name."""
-    return _compiled(pattern).fullmatch(name) is not None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 
 class ModelFacts:

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from dragoman.gateway.spelling import nearest
+from dragoman.patterns import matches
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -42,18 +43,30 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Router:
-    """Finds the targets of a name, in the order in which they are to be tried."""
+    """Finds the targets of a name, in the order in which they are to be tried.
 
-    def __init__(self, upstreams: Iterable[str], models: Mapping[str, Sequence[str]]) -> None:
-        self._upstreams = tuple(upstreams)
+    ``upstreams``: by name, and the models of those that know which they have.
+    """
+
+    def __init__(self, upstreams: Mapping[str, Sequence[str]], models: Mapping[str, Sequence[str]]) -> None:
+        self._upstreams = upstreams
         self._exact = {name: _targets(targets) for name, targets in models.items() if "*" not in name}
-        patterns = [(name.partition("*"), _targets(targets)) for name, targets in models.items() if "*" in name]
-        self._patterns = sorted(patterns, key=lambda pattern: len("".join(pattern[0])), reverse=True)
+        patterns = [(name, _targets(targets)) for name, targets in models.items() if "*" in name]
+        self._patterns = sorted(patterns, key=lambda pattern: len(pattern[0]), reverse=True)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that can be listed: those without a pattern."""
-        return tuple(self._exact)
+        """The names that can be listed: those without a pattern, and those of upstreams that know their models."""
+        return (*self._exact, *(f"{name}/{model}" for name, own in self._upstreams.items() for model in own))
+
+    def knows(self, name: str) -> bool:
+        """Whether a name is listed, or may mean something all the same."""
+        return name in self.names or any(map(self.may_have, self.targets(name)))
+
+    def may_have(self, target: Target) -> bool:
+        """Whether an upstream has this model, as far as is known."""
+        models = self._upstreams[target.upstream]
+        return not models or target.model in models
 
     def targets(self, name: str) -> tuple[Target, ...]:
         """The targets of this name; none if it is unknown."""
@@ -64,16 +77,16 @@ class Router:
         """The targets of this name, and why; ``None`` if it is unknown."""
         if found := self._exact.get(name):
             return Found(found, Reason.NAME, name)
-        for (head, star, tail), targets in self._patterns:
-            if name.startswith(head) and name.endswith(tail) and len(name) >= len(head) + len(tail):
-                middle = name[len(head) : len(name) - len(tail)]
-                carried = dict.fromkeys(Target(one.upstream, one.model.replace("*", middle, 1)) for one in targets)
-                return Found(tuple(carried), Reason.PATTERN, f"{head}{star}{tail}")
+        for pattern, targets in self._patterns:
+            if match := matches(pattern, name):
+                carried = dict.fromkeys(Target(one.upstream, one.model.replace("*", match[1], 1)) for one in targets)
+                return Found(tuple(carried), Reason.PATTERN, pattern)
         upstream, slash, model = name.partition("/")
         if slash and upstream in self._upstreams:
             return Found((Target(upstream, model),), Reason.DIRECT, upstream) if model else None
         if name and len(self._upstreams) == 1:
-            return Found((Target(self._upstreams[0], name),), Reason.ONLY, self._upstreams[0])
+            (only,) = self._upstreams
+            return Found((Target(only, name),), Reason.ONLY, only)
         return None
 
 

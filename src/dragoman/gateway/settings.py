@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from dragoman import dialects
 from dragoman.gateway.spelling import nearest
-from dragoman.toolsets.settings import LoopBounds, ToolsetSettings
+from dragoman.toolsets.settings import MOST, Count, LoopBounds, Positive, ToolsetSettings, header_value, url_parts
 
 
 class Secret:
@@ -79,13 +78,7 @@ class BaseUrl(str):
 
     @classmethod
     def read(cls, value: Any) -> BaseUrl:
-        try:
-            parts = urlsplit(value if isinstance(value, str) else "")
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable or not value.isascii() or not value.isprintable() or " " in value:
-            raise ValueError("expected a URL, such as http://127.0.0.1:8000/v1")
+        parts = url_parts(value, "http://127.0.0.1:8000/v1")
         if parts.username is not None or parts.query or parts.fragment:
             raise ValueError("expected a URL without user, query and fragment; the key belongs in api_key")
         return cls(value.rstrip("/"))
@@ -107,20 +100,14 @@ class HeaderValue(str):
 
     @classmethod
     def read(cls, value: Any) -> HeaderValue:
-        if not isinstance(value, str) or not value.isprintable() or not value.isascii():
-            raise ValueError("expected a text of printable ASCII characters")
-        return cls(value)
+        return cls(header_value(value))
 
     def __repr__(self) -> str:
         """Nothing of it: it may hold a key."""
         return "***"
 
 
-_MOST = 10_000_000  # no number here is larger, and infinity is none
-
-Positive = Annotated[float, msgspec.Meta(gt=0, le=_MOST)]
-NotNegative = Annotated[float, msgspec.Meta(ge=0, le=_MOST)]
-Count = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
 
 
 class Timeouts(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +146,7 @@ class UpstreamTimeouts(msgspec.Struct, frozen=True, kw_only=True):
 class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of the reasoning that clients forget; ``calls: 0`` keeps nothing."""
 
-    calls: Annotated[int, msgspec.Meta(ge=0, le=_MOST)] = 20_000
+    calls: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = 20_000
     mib: Positive = 64.0
     hours: Positive = 24.0
 

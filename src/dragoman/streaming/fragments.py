@@ -12,6 +12,7 @@ from dragoman.canonical.opaque import Opaque
 from dragoman.streaming.arguments import FreeformArguments, JSONArguments, argument_text
 from dragoman.streaming.blocks import Block
 from dragoman.streaming.freeform import InputReader, InputWriter
+from dragoman.streaming.told import agree
 
 
 class CallFragment(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,3 +118,7 @@ class Call(Block):
     def done(self) -> bool:
         """Its arguments are there: more argument text cannot be theirs."""
         return self.finished or self.arguments.whole
+
+    def agrees(self, snapshot: CallFragment) -> bool:
+        """Whether the arguments of the snapshot can be this call's."""
+        return agree(self.arguments.text, snapshot.arguments or "")

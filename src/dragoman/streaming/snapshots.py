@@ -7,7 +7,7 @@ says nothing. One that tells something else supplies nothing, and is counted: wh
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -15,7 +15,6 @@ from dragoman import jsontext
 from dragoman.names import bare_name
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.fragments import Call, CallFragment
-from dragoman.streaming.told import agree
 
 
 def supply_calls(answer: AnswerAssembler, snapshots: Sequence[CallFragment]) -> bool:
@@ -45,29 +44,28 @@ class _Pairing:
 
     def __init__(self, told: list[Call], snapshots: Sequence[CallFragment], tools: Collection[str]) -> None:
         self.found: dict[int, Call] = {}
+        self._told = told
         self._tools = tools
-        self._free = list(told)
-        for place, snapshot in enumerate(snapshots):
-            self._take(place, [call for call in told if self._has_id(call, snapshot) and self._named(call, snapshot)])
-        for place, snapshot in enumerate(snapshots):
-            near = [call for call in told if call.index is not None and call.index == snapshot.index]
-            near += told[place : place + 1]
-            self._take(place, [call for call in near if self._can_be(call, snapshot)])
-        for place, snapshot in enumerate(snapshots):
-            self._take(
-                place,
-                [
-                    call
-                    for call in told
-                    if self._can_be(call, snapshot) and agree(call.arguments.text, snapshot.arguments or "")
-                ],
-            )
+        free = list(told)
+        for way in (self._by_id, self._by_place, self._by_arguments):
+            for place, snapshot in enumerate(snapshots):
+                fitting = (call for call in way(place, snapshot) if call in free and self._named(call, snapshot))
+                if place not in self.found and (call := next(fitting, None)):
+                    self.found[place] = call
+                    free.remove(call)
 
-    def _take(self, place: int, calls: list[Call]) -> None:
-        call = next((call for call in calls if call in self._free), None)
-        if call is not None and place not in self.found:
-            self.found[place] = call
-            self._free.remove(call)
+    def _by_id(self, _: int, snapshot: CallFragment) -> Iterator[Call]:
+        return (call for call in self._told if self._has_id(call, snapshot))
+
+    def _by_place(self, place: int, snapshot: CallFragment) -> Iterator[Call]:
+        near = [call for call in self._told if call.index is not None and call.index == snapshot.index]
+        near += self._told[place : place + 1]
+        return (
+            call for call in near if None in (call.id, snapshot.id) or call.id == snapshot.id or call.agrees(snapshot)
+        )
+
+    def _by_arguments(self, _: int, snapshot: CallFragment) -> Iterator[Call]:
+        return (call for call in self._told if call.agrees(snapshot))
 
     def _has_id(self, call: Call, snapshot: CallFragment) -> bool:
         return call.id is not None and call.id == snapshot.id
@@ -76,10 +74,6 @@ class _Pairing:
         if not call.name:  # what has nothing at all is no call
             return self._has_id(call, snapshot) or call.arguments.size > 0
         return not snapshot.name or bare_name(call.name, self._tools) == bare_name(snapshot.name, self._tools)
-
-    def _can_be(self, call: Call, snapshot: CallFragment) -> bool:
-        other = call.id is not None and snapshot.id is not None and call.id != snapshot.id
-        return self._named(call, snapshot) and (not other or agree(call.arguments.text, snapshot.arguments or ""))
 
 
 def _supply(answer: AnswerAssembler, call: Call, snapshot: CallFragment) -> bool:
@@ -92,7 +86,7 @@ def _supply(answer: AnswerAssembler, call: Call, snapshot: CallFragment) -> bool
             call.late_signature = snapshot.signature
         if snapshot.arguments is not None:
             call.arguments.supply(_spelled_like(call.arguments.text, snapshot.arguments))
-    if not agree(call.arguments.text, snapshot.arguments or ""):
+    if not call.agrees(snapshot):
         answer.quirk("snapshot-differs")
     return (call.arguments.text, call.name) != before
 

@@ -11,27 +11,14 @@ from typing import Any
 from dragoman import jsontext
 
 
-def remainder(told: str, whole: str) -> str | None:
-    """What the whole has beyond what was told; ``None`` if it is another text.
-
-    Compared in UTF-16 units: a delta may have ended inside of a pair.
-    """
-    if whole.startswith(told):
-        return whole[len(told) :]
-    before, after = (text.encode("utf-16-le", "surrogatepass") for text in (told, whole))
-    if after.startswith(before):
-        return after[len(before) :].decode("utf-16-le", "surrogatepass")
-    return None
-
-
 class Told:
     """A text as far as it was told, in pieces. ``add`` takes the next one."""
 
-    __slots__ = ("_pieces", "add")
+    __slots__ = ("add", "pieces")
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self.add: Callable[[str], None] = self._pieces.append
+        self.pieces: list[str] = []
+        self.add: Callable[[str], None] = self.pieces.append
 
     def rest(self, whole: str) -> str | None:
         """What a snapshot has beyond this text; "" if it is as old or older, ``None`` if it is another text.
@@ -39,15 +26,21 @@ class Told:
         The work is bounded by the length of the snapshot.
         """
         position = 0
-        for piece in self._pieces:
+        for piece in self.pieces:
             if position >= len(whole):
                 return ""
             end = position + len(piece)
             if not (whole.startswith(piece, position) or piece.startswith(whole[position:])):
                 halves = any("\ud800" <= edge <= "\udfff" for edge in (piece[:1], piece[-1:]))
-                return remainder("".join(self._pieces), whole) if halves else None
+                return _units_beyond("".join(self.pieces), whole) if halves else None
             position = end
         return whole[position:]
+
+
+def _units_beyond(told: str, whole: str) -> str | None:
+    """As ``rest``, of texts compared in UTF-16 units: a piece may have ended inside of a pair."""
+    before, after = (text.encode("utf-16-le", "surrogatepass") for text in (told, whole))
+    return after[len(before) :].decode("utf-16-le", "surrogatepass") if after.startswith(before) else None
 
 
 def agree(told: str, whole: str) -> bool:

@@ -34,7 +34,6 @@ from dragoman.names import ToolIdentity, bare_name
 from dragoman.streaming.fragments import Call, CallFragment, read_fragment
 from dragoman.streaming.freeform import InputReader, InputWriter
 from dragoman.streaming.ids import Ids
-from dragoman.streaming.told import agree
 
 __all__ = ["Call", "CallFragment", "Sink", "ToolCallAssembler", "read_fragment"]
 
@@ -118,7 +117,7 @@ class ToolCallAssembler:
             if fragment.arguments is not None:
                 call.arguments.supply(fragment.arguments)
                 self._demand_room(call)
-        if not agree(call.arguments.text, fragment.arguments or ""):
+        if not call.agrees(fragment):
             self._note("snapshot-differs")
         if call.finished:
             return

@@ -46,14 +46,15 @@ class GatewayCall(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a call; its text parts are what people and dialects without pictures see."""
+class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a call, for the model. ``error``: the tool was not run, did not end in time, or failed."""
 
-    parts: tuple[q.Text | q.Image | q.Document | q.Audio, ...]
+    parts: tuple[q.ResultPart, ...] = ()
     error: bool = False
 
     @property
     def text(self) -> str:
+        """All text of it: what people and dialects without pictures see."""
         return "\n".join(part.text for part in self.parts if isinstance(part, q.Text))
 
 
@@ -178,7 +179,7 @@ class ToolLoop:
 
     # ---- its results
 
-    def fold(self, outcomes: Sequence[Outcome]) -> list[e.Event]:
+    def fold(self, outcomes: Sequence[ToolOutcome]) -> list[e.Event]:
         """The outcomes of ``calls``, in their order; what the client gets to see of them."""
         if self.state is not LoopState.RUNNING or self._end is None or len(outcomes) != len(self.calls):
             raise LocalProtocolError(
@@ -238,7 +239,7 @@ def _sum(one: e.UsageUpdate, other: e.UsageUpdate) -> e.UsageUpdate:
     return e.UsageUpdate(e.Usage(**{name: both(name) for name in e.Usage.__struct_fields__}), origin=other.origin)
 
 
-def _run(id: str, call: GatewayCall, outcome: Outcome) -> e.ToolRun:
+def _run(id: str, call: GatewayCall, outcome: ToolOutcome) -> e.ToolRun:
     return e.ToolRun(
         id=id,
         server=call.tool.server,

@@ -11,7 +11,11 @@ from dragoman.canonical.request import Request, Tool, ToolChoice
 
 
 class GatewayTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool of one of the gateway's servers; ``offered`` is the name for models. ``schema`` is JSON Schema."""
+    """A tool of one of the gateway's servers.
+
+    ``name`` is the server's own, ``offered`` the one that models are told; ``schema`` is the JSON Schema of its
+    arguments, an object's.
+    """
 
     server: str
     name: str

@@ -8,9 +8,11 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from dragoman.canonical.request import Audio, Document, Image, Text
+from dragoman.canonical.request import ResultPart, Text
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
 from dragoman.toolsets.docstrings import described
-from dragoman.toolsets.interface import ToolOutcome, ToolSpec, offer
+from dragoman.toolsets.interface import offer
 
 _NAMELESS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _PLAIN = str | int | float | bool | None
@@ -25,7 +27,7 @@ class Function:
         self._parameters = list(_signature(function).parameters.values())
         self._struct = _struct(name, function, self._parameters)
         about, texts = described(inspect.getdoc(function))
-        self.spec: ToolSpec = offer(server, name, about, self._schema(texts))
+        self.spec: GatewayTool = offer(server, name, about, self._schema(texts))
 
     def _schema(self, texts: dict[str, str]) -> dict[str, Any]:
         try:
@@ -97,6 +99,6 @@ def outcome_of(value: Any) -> ToolOutcome:
     if isinstance(value, str):
         return ToolOutcome(parts=(Text(text=value),))
     several = value if isinstance(value, list | tuple) and value else (value,)
-    if all(isinstance(one, Text | Image | Document | Audio) for one in several):
+    if all(isinstance(one, ResultPart) for one in several):
         return ToolOutcome(parts=tuple(several))
     return ToolOutcome(parts=(Text(text=msgspec.json.encode(value, enc_hook=str).decode()),))

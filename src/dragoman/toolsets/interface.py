@@ -11,9 +11,9 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from dragoman.canonical.request import Audio, Document, Image, Text
-
-ResultPart = Text | Image | Document | Audio
+from dragoman.canonical.request import Text
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
@@ -21,25 +21,11 @@ _LONGEST = 64
 _DIGEST = 8  # hex digits
 
 
-class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as it can be offered to a model; ``offer`` makes one.
-
-    ``name`` is the toolset's own, ``offered`` the one that the model is told; ``schema`` is the JSON
-    Schema of its arguments, an object's.
-    """
-
-    server: str
-    name: str
-    offered: str
-    description: str | None = None
-    schema: dict[str, Any]
-
-
-def offer(server: str, name: str, description: str | None, schema: dict[str, Any]) -> ToolSpec:
+def offer(server: str, name: str, description: str | None, schema: dict[str, Any]) -> GatewayTool:
     """The tool under a name, and with a schema, that every dialect takes."""
     # OpenAI refuses an object schema without properties.
     whole = {"type": "object", "properties": {}, **schema}
-    return ToolSpec(
+    return GatewayTool(
         server=server, name=name, offered=offered_name(server, name), description=description or None, schema=whole
     )
 
@@ -55,18 +41,6 @@ def offered_name(server: str, name: str) -> str:
         return full
     digest = hashlib.blake2b(full.encode("utf-8", "surrogatepass"), digest_size=_DIGEST // 2).hexdigest()
     return f"{plain[: _LONGEST - _DIGEST - 1]}_{digest}"
-
-
-class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a call, for the model. ``error``: the tool was not run, did not end in time, or failed."""
-
-    parts: tuple[ResultPart, ...] = ()
-    error: bool = False
-
-    @property
-    def text(self) -> str:
-        """All text of it."""
-        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 def failed(message: str) -> ToolOutcome:
@@ -96,7 +70,7 @@ class Toolset(Protocol):
         """What it is, in words for people, without secrets."""
 
     @property
-    def tools(self) -> tuple[ToolSpec, ...]:
+    def tools(self) -> tuple[GatewayTool, ...]:
         """The tools that can be called now; none while it is not there."""
 
     @property

@@ -26,7 +26,9 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from pydantic import ValidationError
 
 from dragoman.scrub import scrubbed
-from dragoman.toolsets.interface import ToolOutcome, ToolsetState, ToolSpec, failed, offer
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
+from dragoman.toolsets.interface import ToolsetState, failed, offer
 from dragoman.toolsets.last_words import LastWords
 from dragoman.toolsets.mcp_content import outcome_of
 from dragoman.toolsets.mcp_transport import transport
@@ -72,7 +74,7 @@ class McpToolset:
         self.name = name
         self.about = _about(server)
         self.state = ToolsetState("starting")
-        self.tools: tuple[ToolSpec, ...] = ()
+        self.tools: tuple[GatewayTool, ...] = ()
         self._server = server
         self._patience = patience or Patience()
         hidden = [one.reveal() for one in (*server.env.values(), *server.headers.values())]
@@ -240,7 +242,7 @@ class McpToolset:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        tools: dict[str, ToolSpec] = {}
+        tools: dict[str, GatewayTool] = {}
         left_out: list[str] = []
         for one in listed:
             spec = offer(self.name, one.name, one.description or one.title, one.input_schema)
@@ -307,7 +309,7 @@ class McpToolset:
                 return type(failure).__name__
 
 
-def _is_sound(spec: ToolSpec) -> bool:
+def _is_sound(spec: GatewayTool) -> bool:
     try:
         ArgumentChecker(spec.schema)
     except ValueError:

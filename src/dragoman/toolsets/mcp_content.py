@@ -11,8 +11,8 @@ from base64 import b64decode
 
 from mcp import types as m
 
-from dragoman.canonical.request import Audio, Document, Image, Text
-from dragoman.toolsets.interface import ResultPart, ToolOutcome
+from dragoman.canonical.request import Audio, Document, Image, ResultPart, Text
+from dragoman.toolloop.loop import ToolOutcome
 from dragoman.toolsets.results import folded
 
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "image/svg+xml")

@@ -16,8 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
 from dragoman.toolsets.functions import Function, outcome_of
-from dragoman.toolsets.interface import ToolOutcome, ToolsetState, ToolSpec, failed
+from dragoman.toolsets.interface import ToolsetState, failed
 from dragoman.toolsets.settings import FunctionPath
 
 _log = logging.getLogger(__name__)
@@ -43,7 +45,7 @@ class PythonToolset:
                 self._functions[tool] = Function(name, tool, function)
             except ValueError as error:
                 raise ValueError(f"{path.module}: {tool}: {error}") from None
-        self.tools: tuple[ToolSpec, ...] = tuple(one.spec for one in self._functions.values())
+        self.tools: tuple[GatewayTool, ...] = tuple(one.spec for one in self._functions.values())
         self._threads = 0
 
     async def start(self) -> None:

@@ -16,14 +16,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dragoman import jsontext
-from dragoman.toolsets.interface import ToolOutcome, Toolset, ToolSpec, failed
+from dragoman.patterns import matches
+from dragoman.toolloop.loop import ToolOutcome
+from dragoman.toolloop.offer import GatewayTool
+from dragoman.toolsets.interface import Toolset, failed
 from dragoman.toolsets.results import ResultLimits, fitted
-from dragoman.toolsets.settings import Approval, FunctionPath, McpSettings, matches
+from dragoman.toolsets.settings import Approval, FunctionPath, McpSettings
 
 if TYPE_CHECKING:
     from dragoman.toolsets.schemas import ArgumentChecker
 
 _log = logging.getLogger(__name__)
+
+_PATIENCE = 5.0
+"""Seconds after the start in which requests wait for tool servers to come up."""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +66,7 @@ class Toolbox:
     def __init__(self, members: Sequence[Member] = (), limits: ResultLimits | None = None) -> None:
         self.members = tuple(members)
         self._limits = limits or ResultLimits()
-        self._checkers: dict[str, tuple[ToolSpec, ArgumentChecker]] = {}
+        self._checkers: dict[str, tuple[GatewayTool, ArgumentChecker]] = {}
         self._began: float | None = None
 
     # ---- life
@@ -77,19 +83,20 @@ class Toolbox:
         """Returns once the first attempt of each to come up is over, well or not."""
         await asyncio.gather(*(member.toolset.settled() for member in self.members))
 
-    async def ready(self, model: str, patience: float) -> None:
-        """Waits for those that serve this model as ``settled`` does, but no longer than so many seconds from the start."""
+    async def ready(self, model: str) -> None:
+        """Waits for those that serve this model as ``settled`` does, but not for long."""
         await self.start()
         assert self._began is not None
         if not (waiting := [member.toolset.settled() for member in self.members if member.serves(model)]):
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self._began + patience):
+            async with asyncio.timeout_at(self._began + _PATIENCE):
                 await asyncio.gather(*waiting)
 
-    def coming_up(self, patience: float) -> bool:
-        """Whether some, once started, still make their first attempt, for no more than so many seconds."""
-        if self._began is None or asyncio.get_running_loop().time() >= self._began + patience:
+    @property
+    def coming_up(self) -> bool:
+        """Whether requests wait for some that still make their first attempt (``ready``)."""
+        if self._began is None or asyncio.get_running_loop().time() >= self._began + _PATIENCE:
             return False
         return any(member.toolset.state.condition == "starting" for member in self.members)
 
@@ -99,7 +106,7 @@ class Toolbox:
 
     # ---- what is offered
 
-    def offered(self, model: str) -> tuple[ToolSpec, ...]:
+    def offered(self, model: str) -> tuple[GatewayTool, ...]:
         """The tools for a client that uses this model name, as they are now. Denied ones are among them."""
         return tuple(tool for member in self.members if member.serves(model) for tool in member.toolset.tools)
 
@@ -143,14 +150,14 @@ class Toolbox:
             _log.exception("the call of %s failed: %s", wanted, type(error).__name__)
             return failed(f"The tool {wanted} failed.")
 
-    def _find(self, server: str, name: str) -> tuple[Member, ToolSpec] | None:
+    def _find(self, server: str, name: str) -> tuple[Member, GatewayTool] | None:
         for member in self.members:
             if member.toolset.name == server:
                 found = next((tool for tool in member.toolset.tools if tool.name == name), None)
                 return (member, found) if found is not None else None
         return None
 
-    def _checker(self, tool: ToolSpec) -> ArgumentChecker:
+    def _checker(self, tool: GatewayTool) -> ArgumentChecker:
         """Kept for as long as the tool stays the same: making one takes longer than using it."""
         known = self._checkers.get(tool.offered)
         if known is not None and (known[0] is tool or known[0].schema == tool.schema):

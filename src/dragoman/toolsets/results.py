@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from dragoman import jsontext
-from dragoman.canonical.request import Document, Text
-from dragoman.toolsets.interface import ResultPart, ToolOutcome
+from dragoman.canonical.request import Document, ResultPart, Text
+from dragoman.toolloop.loop import ToolOutcome
 
 
 class ResultLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,19 +10,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
+
+from dragoman.patterns import matches
 
 _SERVER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*(?:_[A-Za-z0-9-]+)*\Z")
 """No ``__`` and no ``_`` at the end: so no two servers can have tools with the same offered name."""
 _LONGEST_NAME = 40  # characters; leaves room for the tool's own name
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 _VARIABLE_NAME = re.compile(r"[^=\0]+\Z")
-_MOST = 10_000_000  # no number here is larger, and infinity is none
+MOST = 10_000_000  # no number here is larger, and infinity is none
 
-Positive = Annotated[float, msgspec.Meta(gt=0, le=_MOST)]
-Count = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=MOST)]
+Count = Annotated[int, msgspec.Meta(gt=0, le=MOST)]
+
+
+def header_value(value: Any) -> str:
+    """The value, if it can be a header's. Raises ``ValueError``."""
+    if not isinstance(value, str) or not value.isprintable() or not value.isascii():
+        raise ValueError("expected a text of printable ASCII characters")
+    return value
+
+
+def url_parts(value: Any, example: str) -> SplitResult:
+    """The parts of the value, if it is a URL. Raises ``ValueError``, with the example."""
+    try:
+        parts = urlsplit(value if isinstance(value, str) else "")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not value.isascii() or not value.isprintable() or " " in value:
+        raise ValueError(f"expected a URL, such as {example}")
+    return parts
 
 
 class Hidden:
@@ -61,9 +82,7 @@ class HiddenHeader(Hidden):
 
     @classmethod
     def read(cls, value: Any) -> HiddenHeader:
-        if not isinstance(value, str) or not value.isprintable() or not value.isascii():
-            raise ValueError("expected a text of printable ASCII characters")
-        return cls(value)
+        return cls(header_value(value))
 
 
 class ServerUrl:
@@ -76,13 +95,7 @@ class ServerUrl:
 
     @classmethod
     def read(cls, value: Any) -> ServerUrl:
-        try:
-            parts = urlsplit(value if isinstance(value, str) else "")
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable or not value.isascii() or not value.isprintable() or " " in value:
-            raise ValueError("expected a URL, such as http://127.0.0.1:9000/mcp")
+        parts = url_parts(value, "http://127.0.0.1:9000/mcp")
         if parts.username is not None or parts.fragment:
             raise ValueError("expected a URL without user and fragment; a key belongs in headers")
         return cls(value)
@@ -154,14 +167,6 @@ class Approval(msgspec.Struct, frozen=True):
         return not fitting or self.verdicts[max(fitting, key=len)] == "allow"
 
 
-def matches(pattern: str, name: str) -> bool:
-    """Whether a name is this one, or fits this pattern with one ``*``."""
-    head, star, tail = pattern.partition("*")
-    if not star:
-        return pattern == name
-    return len(name) >= len(head) + len(tail) and name.startswith(head) and name.endswith(tail)
-
-
 class ToolsetSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of ``tools``. ``models``: names and patterns, matched against the name that the client used.
 
@@ -227,7 +232,7 @@ def _check_mcp(mcp: dict[Any, Any], place: str) -> Iterator[str]:
     command = mcp.get("command")
     if isinstance(command, list) and not (command and isinstance(command[0], str) and command[0].strip()):
         yield f"{place}.command: expected a program and its arguments"
-    for key, owner, name in (("env", "command", _VARIABLE_NAME), ("headers", "url", _HEADER_NAME)):
+    for key, owner, name in (("env", "command", _VARIABLE_NAME), ("headers", "url", HEADER_NAME)):
         given = mcp.get(key)
         if given and owner not in mcp:
             yield f"{place}.{key}: goes with {owner}"

@@ -31,7 +31,6 @@ from dragoman.dialects.responses.wire import (
     text_of,
 )
 from dragoman.streaming.answer import AnswerAssembler
-from dragoman.streaming.told import remainder
 from dragoman.streaming.toolcalls import CallFragment
 
 TEXT, REFUSAL, SUMMARY, RAW = "text", "refusal", "summary", "raw"
@@ -124,11 +123,9 @@ class Contents:
     def supply(self, item: Item, kind: str, number: int | None, whole: str, logprobs: Any = None) -> None:
         """A snapshot of one text, or an earlier state of it."""
         part = item.part(kind, number)
-        told = "".join(part.pieces)
-        rest = remainder(told, whole)
+        rest = part.rest(whole)
         if rest is None:
-            if not told.startswith(whole):
-                self.answer.quirk("snapshot-differs")
+            self.answer.quirk("snapshot-differs")
         elif kind in (TEXT, REFUSAL):
             self.text(item, kind, number, rest, None if part.pieces else logprobs)
         else:

@@ -21,15 +21,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.dialects.responses.wire import CALL, FAMILIES, JSON, MESSAGE, OTHER, REASONING, id_of, index_of, text_of
+from dragoman.streaming.told import Told
 
 
-class Part:
+class Part(Told):
     """One text of an item, as far as it was told."""
 
-    __slots__ = ("citations", "pieces")
+    __slots__ = ("citations",)
 
     def __init__(self) -> None:
-        self.pieces: list[str] = []
+        super().__init__()
         self.citations: list[Any] = []
 
 
