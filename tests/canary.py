@@ -155,10 +155,10 @@ def _of_log(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _of_mistakes(original: Callable[..., None]) -> Callable[..., None]:
-    def init(self: ConfigurationError, mistakes: Any) -> None:
+    def init(self: ConfigurationError, mistakes: Any, source: str | None = None) -> None:
         for mistake in mistakes:
             WATCH.look("a mistake of a configuration", mistake)
-        original(self, mistakes)
+        original(self, mistakes, source)
 
     return init
 

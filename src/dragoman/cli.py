@@ -184,7 +184,17 @@ class _Agent(click.ParamType[str]):
         return str(value)
 
 
-@main.command()
+class _Launch(click.Command):
+    """Says of an option that it does not have where those of the agent go."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise click.UsageError(f"{error.format_message()} Options of the agent go behind --.", ctx) from None
+
+
+@main.command(cls=_Launch)
 @click.option("--model", metavar="M", help="The model that the agent shall use: a configured name, or UPSTREAM/MODEL.")
 @click.option("--config", metavar="FILE", help="The configuration (YAML).")
 @click.option("--dialect", metavar="D", type=_Dialect(), help="What the agent shall speak, if it speaks several.")

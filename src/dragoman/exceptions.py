@@ -21,11 +21,12 @@ class DragomanError(Exception):
 
 
 class ConfigurationError(DragomanError):
-    """Every mistake of a configuration, each as ``place: what is wrong``."""
+    """Every mistake of a configuration, each as ``place: what is wrong``; ``source``: the file, if it is one's."""
 
-    def __init__(self, mistakes: Sequence[str]) -> None:
+    def __init__(self, mistakes: Sequence[str], source: str | None = None) -> None:
         super().__init__("\n".join(mistakes))
         self.mistakes = tuple(mistakes)
+        self.source = source
 
 
 class LocalProtocolError(DragomanError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,9 @@ def test_the_demo_lists_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_wrong_configuration(tmp_path: Path, line: str) -> None:
     done = run(tmp_path, line, "upstreams: {}\nmodles: {}")
     assert done.exit_code == 2
-    assert "modles: unknown key; did you mean models?" in done.stderr
+    first, *rest = done.stderr.splitlines()
+    assert re.fullmatch(r"dragoman: .*\.yaml has mistakes:", first)
+    assert "  modles: unknown key; did you mean models?" in rest
 
 
 # ---- names from the environment

@@ -36,6 +36,18 @@ strict:    false
 ENVIRONMENT = {"DRAGOMAN_KEY": "sk-client", "OPENAI_API_KEY": "sk-openai-secret", "CLAUDE": "sk-claude-secret"}
 
 
+def test_a_variable_stands_for_a_whole_text_or_inside_of_one() -> None:
+    text = """
+    upstreams: {local: {dialect: chat, base_url: "http://${HOST}:${PORT}/v1", api_key: $KEY,
+                        headers: {a: "Bearer ${KEY}", b: "is $KEY", c: "$KEY."}}}
+    """
+    local = load(text, {"HOST": "127.0.0.1", "PORT": "9000", "KEY": "x${HOST}"}).upstreams["local"]
+    assert local.base_url == "http://127.0.0.1:9000/v1"
+    assert local.api_key is not None
+    assert local.api_key.reveal() == "x${HOST}"
+    assert local.headers == {"a": "Bearer x${HOST}", "b": "is $KEY", "c": "$KEY."}
+
+
 def mistakes(text: str) -> list[str]:
     with pytest.raises(ConfigurationError) as caught:
         load(text, {"KEY": "sk-from-environment"})
@@ -104,6 +116,8 @@ def upstream(**changes: object) -> str:
         (upstream(base_url="nonsense"), "upstreams.local.base_url:", "expected a URL"),
         (upstream(base_url="ftp://x"), "upstreams.local.base_url:", "expected a URL"),
         (upstream(base_url="http://x:port"), "upstreams.local.base_url:", "expected a URL"),
+        (upstream(base_url="http://$HOST/v1"), "upstreams.local.base_url:", "${NAME}"),
+        (upstream(base_url="http://${HOST}/v1"), "upstreams.local.base_url:", "no variable HOST"),
         (upstream(base_url="http://u:p@x/v1"), "upstreams.local.base_url:", "without user"),
         (upstream(base_url="http://x/v1?k=1"), "upstreams.local.base_url:", "without user"),
         (upstream(headers={"a b": "x"}), "upstreams.local.headers.a b:", "header"),

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -27,6 +28,21 @@ WAIT = {"DRAGOMAN_TEST": "wait"}
 @pytest.mark.parametrize(("variable", "status"), [("exit 0", 0), ("exit 7", 7), ("kill 9", 137), ("kill 15", 143)])
 def test_the_exit_status_is_the_agent_s(stage: Stage, variable: str, status: int) -> None:
     assert stage.launch("pi", "--model", MODEL, DRAGOMAN_TEST=variable).status == status
+
+
+def test_an_upstream_where_nobody_listens(stage: Stage) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    stage.config.write_text(f"upstreams: {{local: {{dialect: chat, base_url: {nobody}}}}}")
+    done = stage.launch("claude", "--model", "local/qwen")
+    assert f"dragoman: the upstream local cannot be reached at {nobody}: Connection refused\n" in done.said
+    assert done.status == 0
+
+
+def test_an_option_of_the_agent_s_among_those_of_launch(stage: Stage) -> None:
+    done = stage.launch("claude", "-p", "hi")
+    assert done.status == 2
+    assert "No such option '-p'. Options of the agent go behind --." in done.said
 
 
 def test_what_is_said_is_not_among_what_the_agent_prints(stage: Stage) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from dragoman import jsontext
 from dragoman.commands import pipes
 from dragoman.commands.catalogue import Catalogue
-from dragoman.commands.route import complain
+from dragoman.commands.mistakes import complain
 from dragoman.exceptions import ConfigurationError
 from dragoman.gateway.discovery import discover
 

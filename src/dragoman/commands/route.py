@@ -11,6 +11,7 @@ import click
 from dragoman import jsontext
 from dragoman.commands import pipes
 from dragoman.commands.catalogue import Catalogue
+from dragoman.commands.mistakes import complain
 from dragoman.exceptions import ConfigurationError
 from dragoman.gateway.discovery import discover
 from dragoman.gateway.routing import Found, Reason, Target
@@ -38,14 +39,6 @@ def route(name: str, config: str | None, dialect: str | None, as_json: bool) -> 
     else:
         _print(name, found, catalogue, targets)
     return pipes.CLEAN
-
-
-def complain(error: ConfigurationError) -> int:
-    """Tells the mistakes of a configuration; returns the exit status for them."""
-    click.echo("dragoman: the configuration has mistakes:", err=True)
-    for mistake in error.mistakes:
-        click.echo(f"  {mistake}", err=True)
-    return pipes.USAGE
 
 
 def _unknown(name: str, catalogue: Catalogue, as_json: bool) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from dragoman.commands.mistakes import complain
 from dragoman.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ def serve(config: str | None, demo: bool, host: str | None, port: int | None, wo
         _demand_keys(found.settings)
         return _serve(found, lambda: _told(found.again(os.environ), host, port, workers))
     except ConfigurationError as error:
-        click.echo("dragoman: the configuration has mistakes:", err=True)
-        for mistake in error.mistakes:
-            click.echo(f"  {mistake}", err=True)
-        return 2
+        return complain(error)
 
 
 def _found(config: str | None, demo: bool) -> Found:

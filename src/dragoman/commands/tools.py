@@ -13,6 +13,7 @@ import click
 
 from dragoman.canonical.request import Text
 from dragoman.commands import pipes
+from dragoman.commands.mistakes import complain
 from dragoman.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ def tools(config: str | None, name: str | None = None, arguments: str = "{}") ->
             entries = {server: entries[server]}
         toolbox = connect(entries, sections.tool_loop, folder)
     except ConfigurationError as error:
-        click.echo("dragoman: the configuration has mistakes:", err=True)
-        for mistake in error.mistakes:
-            click.echo(f"  {mistake}", err=True)
-        return pipes.USAGE
+        return complain(error)
     silence = logging.NullHandler()
     logging.getLogger().addHandler(silence)  # what there is to say of a server is in its state
     try:
@@ -76,7 +74,7 @@ def _sections(named: str | None, environment: Mapping[str, str], folder: Path) -
     sections = config.read(ToolSections, expanded, "", mistakes)
     mistakes.extend(check(expanded))
     if mistakes:
-        raise ConfigurationError(mistakes)
+        raise ConfigurationError(mistakes, str(file))
     assert isinstance(sections, ToolSections)
     return sections, file.resolve().parent
 

@@ -20,7 +20,8 @@ from dragoman.gateway.settings import Accepts, Settings
 from dragoman.gateway.spelling import nearest
 from dragoman.toolsets import settings as toolsets
 
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})\Z")
+_WHOLE = re.compile(r"\A\$([A-Za-z_]\w*)\Z")
+_INSIDE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 _UPSTREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 _ABSENT = object()
 """Stands where a variable is missing: that is one mistake already."""
@@ -78,18 +79,20 @@ def parse(text: str) -> Any:
 
 
 def expand(value: Any, place: str, environment: Mapping[str, str], mistakes: list[str]) -> Any:
-    """The value with each ``$NAME`` taken from the environment; variables that are missing go to ``mistakes``."""
+    """The value with each ``$NAME``, and each ``${NAME}`` in a text, from the environment.
+
+    Variables that are missing go to ``mistakes``.
+    """
     if isinstance(value, dict):
         return {key: expand(item, _join(place, key), environment, mistakes) for key, item in value.items()}
     if isinstance(value, list):
         return [expand(item, f"{place}[{index}]", environment, mistakes) for index, item in enumerate(value)]
-    if not isinstance(value, str) or not (found := _VARIABLE.match(value)):
+    if not isinstance(value, str):
         return value
-    name = found[1] or found[2]
-    if name in environment:
-        return environment[name]
-    mistakes.append(f"{place}: the environment has no variable {name}")
-    return _ABSENT
+    text = _WHOLE.sub(r"${\1}", value)
+    missing = [name for name in _INSIDE.findall(text) if name not in environment]
+    mistakes += [f"{place}: the environment has no variable {name}" for name in missing]
+    return _ABSENT if missing else _INSIDE.sub(lambda found: environment[found[1]], text)
 
 
 # ---- types

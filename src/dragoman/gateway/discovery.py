@@ -90,9 +90,13 @@ def _from_file(file: Path, environment: Mapping[str, str]) -> Found:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a text in UTF-8"
         raise ConfigurationError([f"{file}: {why}"]) from None
-    settings = load(text, environment)
+    try:
+        settings = load(text, environment)
+    except ConfigurationError as error:
+        raise ConfigurationError(error.mistakes, str(file)) from None
     if not settings.upstreams:
-        raise ConfigurationError(["upstreams: none is configured (for the demo upstream: dragoman serve --demo)"])
+        mistake = "upstreams: none is configured (for the demo upstream: dragoman serve --demo)"
+        raise ConfigurationError([mistake], str(file))
     return Found(settings, str(file), file)
 
 

@@ -15,12 +15,12 @@ import msgspec
 
 from dragoman.commands import pipes
 from dragoman.commands.catalogue import Catalogue
-from dragoman.commands.route import complain
+from dragoman.commands.mistakes import complain
 from dragoman.exceptions import ConfigurationError
 from dragoman.gateway.discovery import Found, discover, models_of
 from dragoman.launch import homes, model, shell
 from dragoman.launch.agents import AGENTS, Agent, Place, Setup
-from dragoman.launch.gateway import GatewayEndedError, Running, from_here, running, started
+from dragoman.launch.gateway import GatewayEndedError, Running, from_here, running, started, unreachable
 from dragoman.launch.run import run
 
 NOT_INSTALLED = 127
@@ -139,6 +139,8 @@ def _run(plan: _Plan, url: str, about: str) -> int:
     _say(f"gateway {url}, {about}")
     if plan.there:
         _warn(plan.agent, plan.there)
+    else:
+        _warn_of_upstreams(plan.catalogue, plan.model or plan.agent.usual)
     for line in shell.shown(setup, command, plan.secret, os.environ):
         click.echo(f"  {line}", err=True)
     environment = {name: value for name, value in os.environ.items() if name not in setup.without}
@@ -175,6 +177,15 @@ def _warn(agent: Agent, there: Running) -> None:
         _say(
             f"{agent.title} may also ask for {', '.join(unknown)}, which this gateway does not know: its small work would fail"
         )
+
+
+def _warn_of_upstreams(catalogue: Catalogue, name: str | None) -> None:
+    """An upstream where nobody listens: agents ask it again and again, and say little of it."""
+    route = catalogue.find(name) if name else None
+    for upstream in dict.fromkeys(target.upstream for target in route.targets) if route else ():
+        address = catalogue.places[upstream].address
+        if "://" in address and (why := unreachable(address)):
+            _say(f"the upstream {upstream} cannot be reached at {address}: {why}")
 
 
 def _say(words: str) -> None:

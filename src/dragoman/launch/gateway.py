@@ -7,12 +7,13 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -23,6 +24,7 @@ _WAIT = 2.0
 """Seconds for an answer of a gateway on this machine."""
 _END = 5.0
 """Seconds for a gateway to end whose only client has left."""
+_PORTS = {"http": 80, "https": 443}
 _GREETING = re.compile(rb"dragoman listens on (http://\S+)")
 _SHOWN = 2000
 """Bytes of a log that are shown where it says why a gateway ended."""
@@ -73,6 +75,16 @@ def running(listen: Address, key: str) -> Running | None:
     """The gateway that runs where the configuration says; ``None``: there is none."""
     there = Running(from_here(listen), key)
     return there if there.answers() else None
+
+
+def unreachable(url: str) -> str | None:
+    """Why nothing can be asked at this address; ``None`` if somebody listens there."""
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname, parts.port or _PORTS[parts.scheme]), timeout=_WAIT).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 def from_here(listen: Address) -> Address:

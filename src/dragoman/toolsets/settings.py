@@ -43,6 +43,8 @@ def url_parts(value: Any, example: str) -> SplitResult:
         usable = False
     if not usable or not value.isascii() or not value.isprintable() or " " in value:
         raise ValueError(f"expected a URL, such as {example}")
+    if "$" in parts.netloc:
+        raise ValueError("no host has a $ in its name (a variable in a longer text is ${NAME})")
     return parts
 
 
