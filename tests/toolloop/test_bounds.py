@@ -73,6 +73,16 @@ async def test_the_time_of_all_calls(client: str) -> None:
 
 
 @every_client
+async def test_the_time_of_an_answer_counts_over_its_rounds(client: str) -> None:
+    """It ran out while a tool worked: the next round does not begin it anew."""
+    async with opened(SHELF + "tool_loop: {per_tool: 0.3}\ntimeouts: {total: 0.2}") as lab:
+        lab.model.play(Says(calls=(("shelf__wait", {}),)), Says(text="Too late."))
+        answer = await lab.ask(client, "chat", stream=False)
+        assert answer.status == 504
+        assert "took more than 0.2 s" in answer.error
+
+
+@every_client
 async def test_an_answer_that_a_bound_ended_can_go_on(client: str) -> None:
     """The call that was not run has an error for its result."""
     async with opened(SHELF + "tool_loop: {rounds: 2}") as lab:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -193,6 +194,29 @@ async def test_what_is_no_mcp_server_is_down(play: Play, words: str) -> None:
         assert toolset.state.condition == "down"
         assert words in toolset.state.detail
         assert toolset.tools == ()
+
+
+def refuses(words: str) -> Play:
+    """Answers the first message of a client with an error of the protocol."""
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = int(head.partition(b"content-length:")[2].split()[0])
+        number = json.loads(await reader.readexactly(length))["id"]
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32000, "message": words}})
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % len(body) + body.encode())
+        await writer.drain()
+
+    return play
+
+
+async def test_a_key_of_the_url_that_a_server_repeats_is_not_shown() -> None:
+    async with playing(refuses("no licence for sesame-key")) as url:
+        settings = McpSettings(url=ServerUrl(f"{url}?key=sesame-key"))
+        async with opened(settings, QUICK) as toolset:
+            assert toolset.state.detail.startswith("no licence for ")
+            assert "sesame" not in toolset.state.detail
 
 
 async def test_a_url_with_a_key_is_not_shown() -> None:
