@@ -101,7 +101,10 @@ class TextStart(_Event, frozen=True):
 
 
 class TextDelta(_Event, frozen=True):
-    """More text. ``native``: members beside the text that only the same dialect knows (logprobs)."""
+    """More text. ``native``: members beside the text that only the same dialect knows, and its tokens.
+
+    What the tokens are, ``logprobs.tokens_of`` says for every dialect.
+    """
 
     text: str
     native: dict[str, Any] | None = None

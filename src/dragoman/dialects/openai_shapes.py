@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dragoman.canonical.errors import Error, ErrorKind
+from dragoman.canonical.logprobs import Token, token
 from dragoman.canonical.request import Loss, Request, Tool, ToolChoice
 from dragoman.dialects.error_shapes import kind_of, members_of, message_of, text_of, told_status
 from dragoman.history import History
@@ -138,3 +139,24 @@ def known_choice(request: Request, losses: list[Loss]) -> ToolChoice | None:
         losses.append(Loss("tool_choice", "it names tools that are not there" if declared else "there are no tools"))
         return None
     return ToolChoice(choice.mode, names)
+
+
+def parse_logprobs(entries: Any) -> list[Token | None]:
+    """The tokens of a list of log probabilities."""
+    return [_token(entry) for entry in entries] if isinstance(entries, list) else []
+
+
+def _token(entry: Any) -> Token | None:
+    if not isinstance(entry, dict):
+        return None
+    others = parse_logprobs(entry.get("top_logprobs"))
+    return token(entry.get("token"), entry.get("logprob"), entry.get("bytes"), others)
+
+
+def render_logprobs(tokens: Sequence[Token]) -> list[dict[str, Any]]:
+    """The list for a client."""
+    return [{**_told(one), "top_logprobs": [_told(other) for other in one.others]} for one in tokens]
+
+
+def _told(one: Token) -> dict[str, Any]:
+    return {"token": one.text, "logprob": one.logprob, "bytes": list(one.bytes)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.canonical import events as e
+from dragoman.canonical.logprobs import Token, tokens_of
 from dragoman.canonical.opaque import Opaque
 
 from .driving import JSON, added, completed, decoded, delta, done, text_item
@@ -84,7 +85,9 @@ def test_logprobs_and_phase_stay_with_the_text() -> None:
     answer = decoded(
         added(text_item(phase="commentary")), delta(TEXT, "Hi", item_id="msg_1", logprobs=scores), completed()
     )
-    assert answer.blocks[0].native == ({"logprobs": scores, "phase": "commentary"},)
+    (native,) = answer.blocks[0].native
+    assert (native["logprobs"], native["phase"]) == (scores, "commentary")
+    assert tokens_of(native) == (Token("Hi", -0.1, (72, 105)),)
 
 
 # ---- reasoning

@@ -22,6 +22,7 @@ from dragoman.dialects.chat.response import (
     identity,
     own_members,
     render_image,
+    text_logprobs,
 )
 from dragoman.dialects.chat.usage import render_usage
 from dragoman.dialects.chat.wire import CHUNK, NAME, extra_content, rendered_finish
@@ -121,13 +122,14 @@ class ChatEncoder(StreamEncoder):
         choice.offset = choice.length
 
     def text_delta(self, event: e.TextDelta) -> None:
-        native = event.native if self._own else None
-        if native is not None and native.get("transcript"):
+        native = event.native
+        if native is not None and self._own and native.get("transcript"):
             return  # it goes out with the sound
-        if native is None or not (logprobs := native.get("logprobs")):
+        choice = self._choices[self.choice]
+        refusal = choice.text.endswith(_REFUSAL)
+        if native is None or not (logprobs := text_logprobs(native, own=self._own, refusal=refusal)):
             self.text(event.text)
             return
-        choice = self._choices[self.choice]
         choice.length += len(event.text)
         tail = b'},"logprobs":' + jsontext.render(logprobs) + _TAIL[1:]
         self.out.append(choice.text + jsontext.quoted(event.text) + tail)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dragoman.canonical import events as e
+from dragoman.canonical.logprobs import tokens_of
 from dragoman.canonical.request import Request
 from dragoman.canonical.response import (
     Block,
@@ -20,6 +22,7 @@ from dragoman.dialects.chat.citations import render_annotation
 from dragoman.dialects.chat.reasoning import render_details
 from dragoman.dialects.chat.usage import render_usage
 from dragoman.dialects.chat.wire import BODY, ENVELOPE_NATIVE, NAME, extra_content, rendered_finish
+from dragoman.dialects.openai_shapes import render_logprobs
 from dragoman.streaming import freeform
 from dragoman.streaming.encoder import EncodeContext
 from dragoman.streaming.ids import Ids
@@ -80,7 +83,7 @@ def _choice(choice: Choice, index: int, custom: frozenset[str], context: EncodeC
     return {
         "index": index,
         "message": message,
-        "logprobs": _logprobs(choice) if choice.origin == NAME else None,
+        "logprobs": _logprobs(choice),
         "finish_reason": rendered_finish(choice.finish, legacy=legacy),
     }
 
@@ -102,12 +105,25 @@ def _audio(sounds: list[e.Media], context: EncodeContext) -> JSON:
     return {} if audio is None else {"audio": audio}
 
 
+def text_logprobs(native: Mapping[str, Any], *, own: bool, refusal: bool) -> JSON | None:
+    """The log probabilities of a text with these members beside it: as they came, or of another API's tokens."""
+    if own:
+        return native.get("logprobs")
+    rendered = render_logprobs(tokens_of(native))
+    if not rendered:
+        return None
+    return {"content": None, "refusal": rendered} if refusal else {"content": rendered, "refusal": None}
+
+
 def _logprobs(choice: Choice) -> JSON | None:
     """The log probabilities of all text, joined."""
     joined: JSON = {}
+    own = choice.origin == NAME
     for block in choice.blocks:
-        for native in block.native if isinstance(block, TextBlock) else ():
-            for name, held in (native.get("logprobs") or {}).items():
+        if not isinstance(block, TextBlock):
+            continue
+        for native in block.native:
+            for name, held in (text_logprobs(native, own=own, refusal=block.refusal) or {}).items():
                 before = joined.get(name)
                 joined[name] = (
                     [*before, *held] if isinstance(before, list) and isinstance(held, list) else held or before

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dragoman.canonical import events as e
+from dragoman.canonical.logprobs import with_tokens
 from dragoman.canonical.opaque import Opaque
 from dragoman.canonical.request import Reasoning
 from dragoman.dialects.chat.calls import passed_on
+from dragoman.dialects.openai_shapes import parse_logprobs
 from dragoman.streaming.answer import AnswerAssembler
 from dragoman.streaming.text import SnapshotText, ThinkSplitter
 from dragoman.streaming.told import Told
@@ -126,7 +128,8 @@ class Texts:
         if self._logprobs is None:
             self._assembler.text(text)
         else:
-            self._assembler.text(text, native={"logprobs": self._logprobs})
+            told = self._logprobs.get("content") or self._logprobs.get("refusal")
+            self._assembler.text(text, native=with_tokens({"logprobs": self._logprobs}, parse_logprobs(told)))
             self._logprobs = None
         if not self.spoke:
             self.spoke = True

@@ -18,6 +18,7 @@ from dragoman.dialects.contract import Plain
 from dragoman.dialects.error_shapes import error_said, is_bare_error, is_foreign, is_said
 from dragoman.dialects.gemini.citations import parse_citations
 from dragoman.dialects.gemini.errors import failure, parse_error, unreadable
+from dragoman.dialects.gemini.logprobs import beside_text
 from dragoman.dialects.gemini.parts import parse_proof
 from dragoman.dialects.gemini.streamed_calls import StreamedCalls
 from dragoman.dialects.gemini.usage import Counts, parse_usage
@@ -323,7 +324,7 @@ class Decoder:
             answer.thoughts += 1
             answer.texts.append([text])
         if logprobs:
-            self._assembler.text(text, native={"logprobsResult": logprobs})
+            self._assembler.text(text, native=beside_text(logprobs))
         else:
             self._assembler.text(text)
 

@@ -17,6 +17,7 @@ from dragoman.canonical import events as e
 from dragoman.dialects.gemini import parts
 from dragoman.dialects.gemini.citations import Passage, render_grounding
 from dragoman.dialects.gemini.errors import render_error
+from dragoman.dialects.gemini.logprobs import logprobs_result
 from dragoman.dialects.gemini.usage import render_usage
 from dragoman.dialects.gemini.wire import JSON, NAME
 from dragoman.streaming.encoder import EncodeContext, StreamEncoder
@@ -78,9 +79,9 @@ class Encoder(StreamEncoder):
         self._candidate().text = []
 
     def text_delta(self, event: e.TextDelta) -> None:
-        if event.text and event.native and "logprobsResult" in event.native:
+        if event.text and event.native and (result := logprobs_result(event.native)):
             self._candidate().text.append(event.text)
-            self._chunk([{"text": event.text}], {"logprobsResult": event.native["logprobsResult"]})
+            self._chunk([{"text": event.text}], {"logprobsResult": result})
         else:
             self.text(event.text)
 

@@ -8,6 +8,7 @@ from dragoman.canonical import response as r
 from dragoman.canonical.events import Media, ServerTool
 from dragoman.dialects.gemini import parts
 from dragoman.dialects.gemini.citations import Passage, render_grounding
+from dragoman.dialects.gemini.logprobs import logprobs_result
 from dragoman.dialects.gemini.usage import render_usage
 from dragoman.dialects.gemini.wire import JSON, NAME, as_list
 from dragoman.streaming.encoder import EncodeContext
@@ -79,6 +80,5 @@ def _media(block: Media) -> list[JSON]:
 def _add_probabilities(into: JSON, natives: tuple[dict[str, Any], ...]) -> None:
     """Joins the log probabilities that came with the deltas: lists grow, other values are the latest."""
     for native in natives:
-        result = native.get("logprobsResult")
-        for name, value in result.items() if isinstance(result, dict) else ():
+        for name, value in (logprobs_result(native) or {}).items():
             into[name] = [*as_list(into.get(name)), *value] if isinstance(value, list) else value

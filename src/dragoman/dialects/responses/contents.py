@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dragoman.canonical.events import Citation, Media, ToolKind
+from dragoman.canonical.logprobs import with_tokens
 from dragoman.canonical.opaque import Opaque
+from dragoman.dialects.openai_shapes import parse_logprobs
 from dragoman.dialects.responses.items import Item
 from dragoman.dialects.responses.wire import (
     CALL,
@@ -78,7 +80,9 @@ class Contents:
             return
         if self._bare:
             self._tell_bare()
-        native: JSON | None = {"logprobs": logprobs} if isinstance(logprobs, list) and logprobs else None
+        native: JSON | None = None
+        if isinstance(logprobs, list) and logprobs:
+            native = with_tokens({"logprobs": logprobs}, parse_logprobs(logprobs))
         if item.phase is not None and not any(part.pieces for part in item.parts.values()):
             native = {**(native or {}), "phase": item.phase}
         part = item.part(kind, number)

@@ -149,11 +149,11 @@ class ResponsesEncoder(StreamEncoder):
         self._annotations, self._logprobs, self._citations = [], [], []
 
     def text_delta(self, event: e.TextDelta) -> None:
-        native = event.native if event.native is not None and self._maker.own else None
-        if native is not None and not self._in_part:
+        native = event.native or {}
+        if self._maker.own and not self._in_part:
             self._phase = native.get("phase") or self._phase
-        logprobs = native.get("logprobs") if native is not None and not self._refusal else None
-        if not logprobs:
+        logprobs = self._maker.logprobs(native)
+        if not logprobs or self._refusal:
             self.text(event.text)
             return
         self.text(event.text, b',"logprobs":' + render(logprobs) + b"}\n\n")

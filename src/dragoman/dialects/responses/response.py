@@ -5,13 +5,16 @@ Required members follow protocols/openai.md, "Response object": typed clients fa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 from dragoman.canonical.events import Citation, FinishReason, Media, ServerTool, ToolCallStart, ToolRun, Usage
+from dragoman.canonical.logprobs import tokens_of
 from dragoman.canonical.opaque import Opaque, seal
 from dragoman.canonical.request import OutputFormat, Request, Role, Text
 from dragoman.canonical.response import Block, Choice, ReasoningBlock, Response, TextBlock, ToolCallBlock
+from dragoman.dialects.openai_shapes import render_logprobs
 from dragoman.dialects.responses.builtins import item_of
 from dragoman.dialects.responses.tools import declared_tools, render_choice
 from dragoman.dialects.responses.wire import (
@@ -51,6 +54,10 @@ class Maker:
     def goes_on(self, last: JSON, kind: str, item_id: str | None) -> bool:
         """Whether a block is of the item that was made last."""
         return self.own and item_id is not None and last.get("type") == kind and last["id"] == item_id
+
+    def logprobs(self, native: Mapping[str, Any]) -> list[Any]:
+        """The log probabilities of a text with these members beside it: as they came, or of another API's tokens."""
+        return native.get("logprobs") or [] if self.own else render_logprobs(tokens_of(native))
 
     def shows_raw(self, summary: bool) -> bool:
         """Whether reasoning goes out as ``reasoning_text`` instead of as a summary.
@@ -305,9 +312,9 @@ def tool_run(run: ToolRun) -> JSON:
 def _text_items(block: TextBlock, maker: Maker, last: JSON) -> list[JSON]:
     if not block.text:
         return []
-    natives = block.native if maker.own else ()
-    phase = next((str(native["phase"]) for native in natives if native.get("phase")), None)
-    logprobs = [entry for native in natives for entry in native.get("logprobs") or []]
+    phases = [native["phase"] for native in block.native if native.get("phase")] if maker.own else []
+    phase = str(phases[0]) if phases else None
+    logprobs = [entry for native in block.native for entry in maker.logprobs(native)]
     found = [annotation(citation, len(block.text)) for citation in block.citations]
     notes = [note for note in found if note is not None]
     part = refusal_part(block.text) if block.refusal else text_part(block.text, notes, logprobs)
