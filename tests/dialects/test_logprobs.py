@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman import Translator, dialects
+from dragoman.canonical.logprobs import Token, token
 
 JSON = dict[str, Any]
 
@@ -156,3 +157,22 @@ def test_what_is_no_token_is_left_out(odd: Any) -> None:
     translator.receive_eof()
     (candidate,) = json.loads(translator.data_to_send())["candidates"]
     assert candidate["logprobsResult"] == {"chosenCandidates": [{"token": "y", "logProbability": -1.0}]}
+
+
+@pytest.mark.parametrize("client", [*THREE, "messages"])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_logarithm_beyond_all_floats_is_left_out(client: str, sign: str) -> None:
+    translator = Translator(client=client, upstream="chat")
+    named = {} if client == "gemini" else {"model": "m"}
+    translator.request({**ASKS[client], **named}, path_model="m", path_stream=False)
+    translator.receive_head(200, {"content-type": "application/json"})
+    held = json.dumps({"choices": [{**body("chat")["choices"][0], "logprobs": {"content": ["odd"]}}]})
+    translator.receive_data(held.replace('"odd"', f'{{"token":"x","logprob":{sign}1{"0" * 400}}}').encode())
+    translator.receive_eof()
+    data = translator.data_to_send()
+    assert "Grüß Gott".encode() in data
+    assert client == "chat" or b'"token":"x"' not in data
+
+
+def test_bytes_that_are_none_are_those_of_the_token() -> None:
+    assert token("é", -1, [999, -4]) == token("é", -1, None) == Token("é", -1.0, (195, 169))

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+_MOST = 1e300  # no logarithm comes near; an integer may be beyond all floats
 _TOKENS = "tokens"
 
 
@@ -23,7 +24,9 @@ def token(text: Any, logprob: Any, bytes: Any = None, others: Sequence[Token | N
     """A token as a server gave it; ``None`` if it is none. Without ``bytes`` they are those of the text."""
     if not isinstance(text, str) or not isinstance(logprob, int | float) or isinstance(logprob, bool):
         return None
-    if not isinstance(bytes, list) or not all(isinstance(one, int) for one in bytes):
+    if not -_MOST <= logprob <= _MOST:
+        return None
+    if not isinstance(bytes, list) or not all(type(one) is int and 0 <= one <= 255 for one in bytes):
         bytes = text.encode(errors="surrogatepass")
     return Token(text, float(logprob), tuple(bytes), tuple(filter(None, others)))
 

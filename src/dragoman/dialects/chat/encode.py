@@ -123,11 +123,14 @@ class ChatEncoder(StreamEncoder):
 
     def text_delta(self, event: e.TextDelta) -> None:
         native = event.native
-        if native is not None and self._own and native.get("transcript"):
+        if native is None:
+            self.text(event.text)
+            return
+        if self._own and native.get("transcript"):
             return  # it goes out with the sound
         choice = self._choices[self.choice]
-        refusal = choice.text.endswith(_REFUSAL)
-        if native is None or not (logprobs := text_logprobs(native, own=self._own, refusal=refusal)):
+        logprobs = text_logprobs(native, own=self._own, refusal=choice.text.endswith(_REFUSAL))
+        if not logprobs:
             self.text(event.text)
             return
         choice.length += len(event.text)

@@ -149,7 +149,9 @@ class ResponsesEncoder(StreamEncoder):
         self._annotations, self._logprobs, self._citations = [], [], []
 
     def text_delta(self, event: e.TextDelta) -> None:
-        native = event.native or {}
+        if (native := event.native) is None:
+            self.text(event.text)
+            return
         if self._maker.own and not self._in_part:
             self._phase = native.get("phase") or self._phase
         logprobs = self._maker.logprobs(native)
